@@ -23,8 +23,9 @@ import yaml
 from loadstone.analysis.schema import schema
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.search import Search, next_probe
+from loadstone.model import factors
+from loadstone.model.document import Document
 from loadstone.model.records import TrialRow
-from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 from tests.synthetic_files import audit, checks, disturbance, series, usage
 
@@ -83,15 +84,16 @@ class Synthetic:
         """Write ``results/<study>/20260102-030405`` and return it."""
         folder = results / self.name / "20260102-030405"
         (folder / "trials").mkdir(parents=True)
-        study = Study.model_validate(self._study())
+        document = Document.of(self._study(), "study.yaml")
+        study = factors.common(document)
         treatments = {
             level: Treatment(
                 application="hotel-reservation",
                 application_digest="c0ffee123456",
-                settings=settings.model_copy(update={"workload": settings.workload or "mixed"}),
-                factors=tuple(study.factors),
+                settings=each.study.settings.model_copy(update={"workload": each.study.workload or "mixed"}),
+                levels={name: factors.called(name, given, each.study.settings) for name, given in each.levels.items()},
             )
-            for level, settings in zip(self.capacities, study.treatments(), strict=True)
+            for level, each in zip(self.capacities, factors.resolve(document, study), strict=True)
         }
         (folder / "study.yaml").write_text(yaml.safe_dump(self._study(), sort_keys=False))
         plan = {

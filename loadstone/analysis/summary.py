@@ -133,7 +133,7 @@ def _treatment(run: RunFolder, treatment_id: str, plan: PlannedTreatment | None)
 
 def _planned(run: RunFolder, treatment_id: str) -> int | None:
     """Of a rule that ends the repetitions, the fewest; the baseline of a comparison runs twice as often."""
-    loads, repetitions = run.study.load.levels, run.study.trial.fewest
+    loads, repetitions = run.study_of(treatment_id).load.levels, run.study.trial.fewest
     if loads is None or repetitions is None:
         return None
     return len(loads) * repetitions * (2 if run.plan.baseline == treatment_id else 1)

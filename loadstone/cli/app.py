@@ -20,6 +20,19 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY.KEY=VALUE", help="Set or override a key of the study; repeatable."),
 ]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        "--scale",
+        metavar="paper|here",
+        help="Of a study with scales: as published, or for one machine; by default here where nodes come from it.",
+    ),
+]
+Part = Annotated[str | None, typer.Option("--part", metavar="NAME", help="Of a study with parts: which one.")]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option("--part", metavar="NAME", help="Of a study with parts: only this one; repeatable."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Results = Annotated[
     Path, typer.Option("--results", metavar="DIR", envvar="LOADSTONE_RESULTS", help="Where run folders are.")

@@ -70,11 +70,11 @@ def command(
     from loadstone.analysis import comparison, gate
     from loadstone.analysis.run import open_run
 
-    first = open_run(runs.locate(results, run))
+    first = open_run(runs.locate_one(results, run))
     if other is None:
         found = comparison.within(first, baseline, equal, unpaired)
     else:
-        second = runs.locate(results, other)
+        second = runs.locate_one(results, other)
         if second.samefile(first.folder):
             raise InputError(f"{run} and {other} are the same run; give two, or one to compare its treatments")
         found = comparison.between(first, open_run(second), equal)

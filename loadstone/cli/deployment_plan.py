@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
 from loadstone.applications import catalogue
+from loadstone.experiments import parts
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
+from loadstone.model.errors import InputError
 from loadstone.model.study import Settings
 
 _CLUSTER = ("infrastructure", "managers", "workers")
@@ -18,17 +20,23 @@ _ALL_TRACES = {"sample": 1}
 """The default with Jaeger or ``elastic`` where a study does not set traces."""
 
 
-def plan_for(what: Path, overrides: Iterable[str] = (), **settings: Any) -> Plan:
+def plan_for(
+    what: Path, overrides: Sequence[str] = (), part: str | None = None, scale: str | None = None, **settings: Any
+) -> Plan:
     """The plan of a study file, or of an application (built-in name, its file, a compose file) with the given settings.
 
-    ``overrides`` are those of ``--set``, applied last: ``trial.duration=30s``.
+    ``overrides`` are those of ``--set``, applied last: ``trial.duration=30s``. Of a study with parts ``part`` is
+    planned; raises InputError where it has several and none is named.
     With an orchestrator other than ``process`` the default infrastructure is emulated hosts. With Jaeger or
     ``elastic``, services trace all requests, unless a study sets the share.
     """
     traced = not {"jaeger", "elastic"}.isdisjoint(settings.get("stacks", ()))
     if what.suffix in (".yaml", ".yml"):
         document = Document.read(what)
-        if "load" in document.data:
+        if {"load", "parts"} & set(document.data):
+            (document, *others) = parts.documents(document, scale, [part] if part else []).values()
+            if others:
+                raise InputError(f"{what} has several parts; choose one with --part")
             for key, value in settings.items():
                 path = ("cluster", key) if key in _CLUSTER else (key,)
                 document.put(path, value, f"{'.'.join(path)}={value}")
@@ -52,7 +60,7 @@ def plan_for(what: Path, overrides: Iterable[str] = (), **settings: Any) -> Plan
     return _overridden(Document.of(study, "the command line"), overrides)
 
 
-def _overridden(document: Document, overrides: Iterable[str]) -> Plan:
+def _overridden(document: Document, overrides: Sequence[str]) -> Plan:
     for assignment in overrides:
         document.override(assignment)
     return make_plan(document)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import selftest
-from loadstone.cli.app import Json, out, print_json
+from loadstone.cli.app import Json, Part, Scale, out, print_json
 from loadstone.cli.deployment_plan import plan_for
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.preflight import inspect
@@ -33,6 +33,8 @@ def command(
             "--driver", help="Test this machine as a load generator (lateness, rates, arrivals); takes a minute."
         ),
     ] = False,
+    part: Part = None,
+    scale: Scale = None,
     json: Json = False,
 ) -> None:
     """Check that this machine has what a study needs; changes nothing. Exit 3 if something is missing."""
@@ -40,7 +42,7 @@ def command(
         with interruptible():
             selftest.run(json)
         return
-    plan = plan_for(Path(what))
+    plan = plan_for(Path(what), part=part, scale=scale)
     findings = [*inspect(plan).findings, *conditions(plan, nodes_of(plan))]
     if json:
         print_json([finding.__dict__ for finding in findings])

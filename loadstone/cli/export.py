@@ -31,7 +31,7 @@ def command(
     """Pack a run's study, dataset, figures and report into one archive (an RO-Crate)."""
     from loadstone.report import bundle  # a slow import that --help does not need
 
-    folder = runs.locate(results, run)
+    folder = runs.locate_one(results, run)
     target = output or Path(f"{folder.parent.name}-{folder.name}.zip")
     with writing(target):
         written = bundle.export(folder, target, licence, author or ())

@@ -34,13 +34,18 @@ Stacks = Annotated[
 
 
 def chosen_plan(
-    what: Path, overrides: list[str] | None = None, stacks: list[str] | None = None, **settings: str | int | None
+    what: Path,
+    overrides: list[str] | None = None,
+    stacks: list[str] | None = None,
+    part: str | None = None,
+    scale: str | None = None,
+    **settings: str | int | None,
 ) -> Plan:
     """The plan of exactly one treatment. Raises InputError where the study has several."""
     given: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
     if stacks:
         given["stacks"] = stacks
-    plan = plan_for(what, overrides or (), **given)
+    plan = plan_for(what, overrides or (), part, scale, **given)
     if len(plan.treatments) != 1:
         levels = "; ".join(treatment.label for treatment in plan.treatments[:4])
         raise InputError(f"{what} has {len(plan.treatments)} treatments ({levels}); choose levels by options")

@@ -4,28 +4,61 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json, warn
+from loadstone.cli.app import Json, Overrides, Parts, Scale, StudyFile, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import schedule
-from loadstone.experiments.plan import read_plan
+from loadstone.experiments.parts import scale_of
+from loadstone.experiments.plan import Plan, read_plans
+from loadstone.model.document import Document
 from loadstone.model.errors import grouped
 from loadstone.report.format import clock, plural
 
 EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
 
 
-def command(study: StudyFile, overrides: Overrides = None, json: Json = False) -> None:
+def command(
+    study: StudyFile, overrides: Overrides = None, part: Parts = None, scale: Scale = None, json: Json = False
+) -> None:
     """Show the treatments and trials of a study without starting anything."""
-    _, plan = read_plan(study, overrides)
-    for note in grouped(plan.notes):
+    document = Document.read(study)
+    plans = read_plans(document, overrides or (), part or (), scale)
+    for note in grouped(tuple(dict.fromkeys(note for plan in plans.values() for note in plan.notes))):
         warn(note)
-    trials = schedule.remaining(plan, [])
-    seconds = trials * schedule.trial_seconds(plan)
+    sizes = {name: _size(plan) for name, plan in plans.items()}
     if json:
-        print_json({**plan.as_data(), "expected_trials": round(trials), "expected_seconds": round(seconds)})
+        data = {
+            name: {**plan.as_data(), "expected_trials": round(trials), "expected_seconds": round(seconds)}
+            for (name, plan), (trials, seconds) in zip(plans.items(), sizes.values(), strict=True)
+        }
+        print_json(data.get("", {"parts": data}))
         return
+    if "" in plans:
+        _print_treatments(plans[""])
+        out.print(_sized(plans[""], *sizes[""]), markup=False)
+        return
+    if len(plans) == 1:
+        _print_treatments(*plans.values())
+    for name, plan in plans.items():
+        text = f"{name}: {plural(len(plan.treatments), 'treatment')}; {_sized(plan, *sizes[name])}"
+        out.print(text, markup=False)
+    trials, seconds = (sum(each) for each in zip(*sizes.values(), strict=True))
+    total = f"about {plural(round(trials), 'trial')} in {clock(seconds)}"
+    at = f", at scale {chosen}" if (chosen := scale_of(document, scale)) else ""
+    out.print(f"{plural(len(plans), 'part')}{at}: {total}", markup=False)
+
+
+def _size(plan: Plan) -> tuple[float, float]:
+    """About how many trials, and how many seconds they take."""
+    trials = schedule.remaining(plan, [])
+    return trials, trials * schedule.trial_seconds(plan)
+
+
+def _sized(plan: Plan, trials: float, seconds: float) -> str:
+    return f"{load_summary(plan)}: about {plural(round(trials), 'trial')} in {clock(seconds)}"
+
+
+def _print_treatments(plan: Plan) -> None:
     table = Table("treatment", *plan.treatments[0].levels, "id", box=None, header_style="bold")
     for number, treatment in enumerate(plan.treatments, 1):
         table.add_row(str(number), *treatment.levels.values(), treatment.id)
     out.print(table)
-    out.print(f"{load_summary(plan)}: about {plural(round(trials), 'trial')} in {clock(seconds)}", markup=False)

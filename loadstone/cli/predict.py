@@ -65,7 +65,7 @@ def command(
     from loadstone.cli import predicted
     from loadstone.experiments import predicting, what_if
 
-    measured = open_run(runs.locate(results, run))
+    measured = open_run(runs.locate_one(results, run))
     found = _chosen(summary.treatments(measured), treatment)
     try:
         model = capacity.fit(measured, found)

@@ -73,7 +73,7 @@ class Display(Listener):
         self._durations.append(time.monotonic() - self._trial_began)
         row = record.row
         style = _STYLES[record.outcome.verdict]
-        treatment = f"{row.treatment}  " if self._trial and self._trial.treatment.factors else ""
+        treatment = f"{row.treatment}  " if self._trial and self._trial.treatment.levels else ""
         what = f"{treatment}{record.outcome.phase:<7} {format.load_of(row.rate, row.clients):>14}"
         verdict = f"[{style}]{record.outcome.verdict:<8}[/]"
         self._console.print(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.app import Overrides, out, warn
+from loadstone.cli.app import Overrides, Part, Scale, out, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.ledger import writing
@@ -30,6 +30,8 @@ def command(
     workers: options.Workers = None,
     stack: options.Stacks = None,
     overrides: Overrides = None,
+    part: Part = None,
+    scale: Scale = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -50,6 +52,8 @@ def command(
         infrastructure=infrastructure,
         managers=managers,
         workers=workers,
+        part=part,
+        scale=scale,
     )
     for note in grouped(plan.notes):
         warn(note)

@@ -13,13 +13,16 @@ EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-ligh
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
     """Write a run's report anew from its results; the run need not be complete."""
-    from loadstone.report import page, terminal  # a slow import that --help does not need
+    from loadstone.report import page, parts_page, terminal  # a slow import that --help does not need
 
     folder = runs.locate(results, run)
+    there = runs.parts_of(folder)
     with writing(folder):
-        index = page.build(folder)
+        built = [page.build(each) for each in there]
+        index = built[0] if there == [folder] else parts_page.build(folder)
     if json:
         print_json({"run": str(folder), "report": str(index)})
         return
-    out.print(terminal.render(folder))
+    for each in there:
+        out.print(terminal.render(each))
     out.print(f"report: {index}", markup=False)

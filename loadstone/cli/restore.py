@@ -8,8 +8,9 @@ import typer
 
 from loadstone.cli.app import Json, out, print_json, warn
 from loadstone.experiments import tuning
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan, read_plans
 from loadstone.experiments.provisioning import nodes_of
+from loadstone.model.document import Document
 
 EPILOG = "Examples: [bold]sudo loadstone restore[/], [bold]loadstone restore study.yaml[/]"
 
@@ -22,7 +23,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Restore kernel settings to their values before a study tuned them. A run does so when it ends."""
-    machines = [tuning.this_machine()] if study is None else tuning.machines_of(nodes_of(read_plan(study)[1]))[0]
+    plans = read_plans(Document.read(study)).values() if study is not None else ()
+    nodes = [node for plan in plans for node in nodes_of(plan)]
+    machines = [tuning.this_machine()] if study is None else tuning.machines_of(nodes)[0]
     restored = tuning.recover(machines)
     if json:
         values = {

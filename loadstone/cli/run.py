@@ -8,22 +8,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from loadstone.analysis.gate import Gated, Limit, parse
 from loadstone.analysis.gate import limits as beside_limits
 from loadstone.cli import gating
-from loadstone.cli.app import Json, Overrides, Results, err, out, print_json
+from loadstone.cli.app import Json, Overrides, Parts, Results, Scale, err, out, print_json
 from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
-from loadstone.experiments import preflight, runs, schedule
+from loadstone.experiments import preflight, runs, schedule, sessions
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, writing
 from loadstone.experiments.left_overs import left_overs
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import infrastructure_of
-from loadstone.experiments.resume import reopen, resumed
+from loadstone.experiments.sessions import Session
 from loadstone.infrastructure import journal, temporary
 from loadstone.infrastructure.binary import stone_version
 from loadstone.infrastructure.measurement_lock import measuring
@@ -66,6 +67,8 @@ def command(
     junit: gating.Junit = None,
     markdown: gating.Markdown = None,
     results: Results = Path("results"),
+    part: Parts = None,
+    scale: Scale = None,
     json: Json = False,
 ) -> None:
     """Deploy, load, find the breaking point, write the report. Ctrl-C keeps finished trials; --resume continues."""
@@ -76,67 +79,76 @@ def command(
         )
     temporary.sweep()
     with measuring(shared_ok) as other:
-        plan, ledger = _run(study, overrides or [], resume, emulated_ok, results, [other] if other else [], limits)
+        choose = sessions.of_run if resume else sessions.of_study
+        chosen = choose(results, study, overrides or [], part or [], scale)
+        _require_searches([session.plan for session in chosen], limits)
+        warnings = [other] if other else []
+        if chosen[0].part:
+            _run_parts(chosen, emulated_ok, warnings, json)
+            return
+        (session,) = chosen
+        ledger = _run(session, emulated_ok, warnings)
     gated = _gated(ledger, limits)
     try:
-        _print_outcome(plan, ledger, gated, json)
+        _print_outcome(session.plan, ledger, gated, json)
     finally:  # the report comes first, and a build server gets its files also where trials were invalid
         gating.write(gated, junit, markdown)
     gating.require(gated)
 
 
-def _run(
-    study: str | None,
-    overrides: list[str],
-    resume: bool,
-    emulated_ok: bool,
-    results: Path,
-    warnings: list[str],
-    limits: Sequence[Limit],
-) -> tuple[Plan, Ledger]:
-    """Start a run, or resume one, and conduct it; ``warnings`` are added to those of the preflight."""
-    if resume:
-        folder, plan, ledger = _old_run(results, study, overrides)
-        _must_search(plan, limits)
-        recover(plan)
-        if runs.complete(plan, ledger):
-            err.print(f"{folder}: the run is complete", markup=False)
-            return plan, ledger
-        warnings = [*warnings, *preflight.require(plan, emulated_ok).warnings]
-    else:
-        if study is None:
-            raise InputError("no study given; for example: loadstone run studies/first-light.yaml")
-        document, plan = read_plan(study, overrides)
-        _must_search(plan, limits)
-        recover(plan)
-        found, driver = preflight.require(plan, emulated_ok), preflight.driver_of(plan)
+def _run(session: Session, emulated_ok: bool, warnings: list[str]) -> Ledger:
+    """Start a run, or go on with one, and conduct it; ``warnings`` are added to those of the preflight."""
+    plan, ledger = session.plan, session.ledger
+    recover(plan)
+    if ledger is not None and runs.complete(plan, ledger):
+        err.print(f"{ledger.folder}: the run is complete", markup=False)
+        return ledger
+    found, driver = preflight.require(plan, emulated_ok), preflight.driver_of(plan)
+    warnings = [*warnings, *found.warnings]
+    if ledger is None:
         versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
-        nodes, warnings = [node.model_dump(mode="json") for node in found.nodes], [*warnings, *found.warnings]
-        facts = runs.provenance(versions, nodes, warnings)
-        folder = runs.create(results, document, plan, overrides, facts)
-        ledger = runs.ledger_of(folder, plan)
+        nodes = [node.model_dump(mode="json") for node in found.nodes]
+        ledger = runs.ledger_of(session.create(runs.provenance(versions, nodes, warnings)), plan)
     with ledger.locked():
-        _conduct(plan, ledger, preflight.driver_of(plan), warnings)
-    return plan, ledger
+        _conduct(plan, ledger, driver, warnings)
+    return ledger
 
 
-def _old_run(results: Path, given: str | None, overrides: list[str]) -> tuple[Path, Plan, Ledger]:
-    if given is None or (Path(given) / "plan.json").exists():
-        if overrides:
-            raise InputError(
-                "--set cannot be combined with resuming a run folder: the run keeps the study that it was started with"
-            )
-        folder = runs.locate(results, given)
-        return folder, *reopen(folder)
-    _, plan = read_plan(given, overrides)
-    found = runs.newest(results, plan.study.name)
-    if found is None:
-        raise InputError(f"no run of {plan.study.name} in {results}/ to resume; leave --resume out to start one")
-    return found, *resumed(found, plan)
+def _run_parts(chosen: list[Session], emulated_ok: bool, warnings: list[str], json: bool) -> None:
+    """Run one part after the other; what fails in one does not stop the next, and the first failure is raised at the
+    end."""
+    from loadstone.report import parts_page
+
+    failures: list[LoadstoneError] = []
+    done: list[Ledger] = []
+    for session in chosen:
+        err.print(f"part {session.part}", style="bold", markup=False)
+        try:
+            done.append(_run(session, emulated_ok, warnings))
+            _print_outcome(session.plan, done[-1], [], False, err)
+        except Interrupted as error:
+            if not done:
+                raise
+            rest = f"continue with all parts: loadstone run --resume {done[0].folder.parent}"
+            raise Interrupted(str(error), rest) from None
+        except LoadstoneError as error:
+            err.print(f"part {session.part}: {error}", markup=False)
+            failures.append(error)
+    if done:
+        folder = done[0].folder.parent
+        with writing(folder):
+            index = parts_page.build(folder)
+        if json:
+            reports = {ledger.folder.name: str(ledger.folder / "report" / "index.html") for ledger in done}
+            print_json({"run": str(folder), "report": str(index), "parts": reports})
+        else:
+            out.print(f"report of all parts: {index.resolve()}", markup=False)
+    if failures:
+        raise failures[0]
 
 
 def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) -> None:
-    name = f"{plan.study.name}-{ledger.folder.name}"
+    name = f"{plan.study.name}-{runs.name_of(ledger.folder)}"
     for warning in [*warnings, *left_overs(name, plan.study.cluster.infrastructure)]:
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
@@ -161,8 +173,10 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
             raise error
 
 
-def _must_search(plan: Plan, limits: Sequence[Limit]) -> None:
-    if limits and plan.study.load.capacity is None:
+def _require_searches(plans: Sequence[Plan], limits: Sequence[Limit]) -> None:
+    if limits and len(plans) > 1:
+        raise InputError("--gate judges one search; choose a part with --part")
+    if limits and plans[0].study.load.capacity is None:
         raise InputError(
             "--gate needs a study that searches the capacity: load: {capacity: {slo: {p99: 200ms}}};"
             " at fixed rates, `loadstone compare --max-regression 5%` compares two runs"
@@ -178,7 +192,7 @@ def _gated(ledger: Ledger, limits: Sequence[Limit]) -> list[Gated]:
     return beside_limits(summary.treatments(open_run(ledger.folder)), limits)
 
 
-def _print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool) -> None:
+def _print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool, console: Console = out) -> None:
     from loadstone.report import page, terminal  # a slow import that --help does not need
 
     failures = runs.conclude(plan, ledger)
@@ -188,8 +202,8 @@ def _print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool) -
         found = {"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures}
         print_json({**found, **({"gates": [asdict(each) for each in gated]} if gated else {})})
     else:
-        out.print(terminal.render(ledger.folder))
-        out.print(f"report: {index.resolve()}", markup=False)
+        console.print(terminal.render(ledger.folder))
+        console.print(f"report: {index.resolve()}", markup=False)
         gating.show(gated)
     invalid = sum(record.outcome.verdict == "invalid" for record in ledger.records)
     if invalid and (failures or plan.study.load.capacity is None):

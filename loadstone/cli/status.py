@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
@@ -20,29 +21,41 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
     from loadstone.report import terminal  # a slow import that --help does not need
 
     up = [entry.name for entry in journal.entries()]
-    folder = runs.locate(results, run) if run or any(results.glob("*/*/plan.json")) else None
-    data: dict[str, object] = {"deployments": up, "run": None}
-    if folder is not None:
-        plan, ledger = look(folder)
-        complete = runs.complete(plan, ledger)
-        left = 0 if complete else round(remaining(plan, ledger.records, foretold(ledger.folder)))
-        data["run"] = {
-            "folder": str(folder),
-            "finished_trials": len(ledger.records),
-            "remaining_trials": left,
-            "invalid_trials": sum(record.outcome.verdict == "invalid" for record in ledger.records),
-            "complete": complete,
-            "loadstone": runs.version(folder),
-        }
+    folder = runs.locate(results, run) if run or runs.any_in(results) else None
+    found = [_state(each) for each in runs.parts_of(folder)] if folder is not None else []
     if json:
-        print_json(data)
+        several = folder is not None and runs.parts_of(folder) != [folder]
+        shown: dict[str, Any] | None = found[0] if found else None
+        print_json({"deployments": up, "run": {"folder": str(folder), "parts": found} if several else shown})
         return
     out.print("deployments: " + (", ".join(up) or "none"), markup=False)
     if folder is None:
         out.print(f"no run in {results}/ yet; `loadstone run STUDY` starts one", markup=False)
-        return
-    out.print(terminal.render(folder))
-    out.print(f"run by Loadstone {runs.version(folder) or 'of unknown version'}", markup=False)
-    if not complete:
-        are = "is" if left == 1 else "are"
-        out.print(f"about {plural(left, 'trial')} {are} left: loadstone run --resume {folder}", markup=False)
+    for state in found:
+        if len(found) > 1:
+            out.print(state["folder"], style="bold", markup=False)
+        out.print(terminal.render(Path(state["folder"])))
+        out.print(f"run by Loadstone {state['loadstone'] or 'of unknown version'}", markup=False)
+        if not state["complete"]:
+            left = state["remaining_trials"]
+            are = "is" if left == 1 else "are"
+            resume = f"loadstone run --resume {state['folder']}"
+            out.print(f"about {plural(left, 'trial')} {are} left: {resume}", markup=False)
+    not_begun = runs.not_begun(folder) if folder is not None else []
+    if not_begun:
+        out.print(f"not begun: {', '.join(not_begun)}: loadstone run --resume {folder}", markup=False)
+
+
+def _state(folder: Path) -> dict[str, Any]:
+    """How far a run is."""
+    plan, ledger = look(folder)
+    complete = runs.complete(plan, ledger)
+    left = 0 if complete else round(remaining(plan, ledger.records, foretold(ledger.folder)))
+    return {
+        "folder": str(folder),
+        "finished_trials": len(ledger.records),
+        "remaining_trials": left,
+        "invalid_trials": sum(record.outcome.verdict == "invalid" for record in ledger.records),
+        "complete": complete,
+        "loadstone": runs.version(folder),
+    }

@@ -103,7 +103,7 @@ def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
         if trial is not None:
             raise InputError(f"{run} is a file of spans and has no trials; leave --trial out")
         return _Chosen(Path(run))
-    opened = open_run(runs.locate(folder, run))
+    opened = open_run(runs.locate_one(folder, run))
     spans = {row.trial_id: opened.folder / "trials" / row.trial_id / "spans.parquet" for row in opened.trials}
     traced = [row for row in opened.trials if spans[row.trial_id].exists()]
     if not traced:

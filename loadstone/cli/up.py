@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.app import Json, Overrides, err, out, print_json, warn
+from loadstone.cli.app import Json, Overrides, Part, Scale, err, out, print_json, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
@@ -40,6 +40,8 @@ def command(
     workers: options.Workers = None,
     stack: options.Stacks = None,
     overrides: Overrides = None,
+    part: Part = None,
+    scale: Scale = None,
     cluster_only: Annotated[
         bool, typer.Option("--cluster-only", help="Start the cluster without deploying the application.")
     ] = False,
@@ -58,6 +60,8 @@ def command(
         infrastructure=infrastructure,
         managers=managers,
         workers=workers,
+        part=part,
+        scale=scale,
     )
     recover(plan)
     name = f"up-{plan.study.name}"

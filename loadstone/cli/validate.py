@@ -9,9 +9,10 @@ import typer
 
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.cli.app import Json, Overrides, out, print_json, warn
+from loadstone.cli.app import Json, Overrides, Scale, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments.plan import make_plan
+from loadstone.experiments.parts import SCALES, scale_of
+from loadstone.experiments.plan import read_plans
 from loadstone.model import yaml12
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem, grouped
@@ -28,6 +29,7 @@ def command(
         Path, typer.Argument(metavar="FILE", help="A study, application or compose file.", show_default=False)
     ],
     overrides: Overrides = None,
+    scale: Scale = None,
     json: Json = False,
 ) -> None:
     """Check a file and all that it refers to. Exit 2 with the file and line of each error.
@@ -35,23 +37,29 @@ def command(
     For a compose file, the resulting application file is printed; what it does not carry over is printed as warnings.
     """
     document = Document.read(what)
-    if "services" in document.data and not {"application", "load"} & set(document.data):
+    if "services" in document.data and not {"application", "load", "parts"} & set(document.data):
         if overrides:
             raise InputError("--set is for studies; this is an application")
         _print_application(what, catalogue.load(str(what)), json)
         return
-    for assignment in overrides or []:
-        document.override(assignment)
-    plan = make_plan(document)
-    _warn(plan.notes)
+    at_default = scale_of(document, scale)
+    for other in SCALES if at_default is not None and scale is None else ():
+        if other != at_default:
+            read_plans(Document.read(what), overrides or (), scale=other)
+    plans = read_plans(document, overrides or (), scale=scale)
+    _warn(tuple(dict.fromkeys(note for plan in plans.values() for note in plan.notes)))
     if json:
-        print_json({"valid": True, "study": plan.study.name, "treatments": len(plan.treatments)})
+        treatments = {name: len(plan.treatments) for name, plan in plans.items()}
+        counts = {"parts": treatments} if "" not in treatments else {"treatments": treatments[""]}
+        print_json({"valid": True, "study": document.data["name"], **counts})
         return
-    out.print(
-        f"{what} is valid: {plan.application.name}, {plural(len(plan.application.services), 'service')}, "
-        f"{plural(len(plan.treatments), 'treatment')}; {load_summary(plan)}",
-        markup=False,
-    )
+    for name, plan in plans.items():
+        out.print(
+            f"{what} is valid: {f'{name}: ' if name else ''}{plan.application.name}, "
+            f"{plural(len(plan.application.services), 'service')}, "
+            f"{plural(len(plan.treatments), 'treatment')}; {load_summary(plan)}",
+            markup=False,
+        )
 
 
 def _print_application(file: Path, loaded: LoadedApplication, json: bool) -> None:

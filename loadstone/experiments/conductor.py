@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -20,6 +21,7 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.errors import DeploymentError, Interrupted, TrialsInvalid
 from loadstone.model.trial import Trial
+from loadstone.model.units import format_seconds
 from loadstone.workloads.base import Driver
 
 
@@ -37,12 +39,11 @@ class Conductor:
         self._plan = plan
         self._ledger = ledger
         self._provider = Provider(infrastructure, listener)
+        self._driver = driver
         self._listener = listener
-        study = plan.study
-        self._runner = TrialRunner(plan.application, study.load, study.trial.reset, driver, listener, self._events)
         self._disk_space = DiskSpace(ledger.folder, listener)
         self._deployed: Deployed | None = None
-        self._run: tuple[int, int] | None = None
+        self._deployed_for: tuple[object, ...] = ()
 
     def run(self) -> None:
         """Run to the end. However the run ends, everything that it started is removed and finished trials stay."""
@@ -50,6 +51,7 @@ class Conductor:
             while (trial := self._next_trial()) is not None:
                 left = schedule.remaining(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
                 self._disk_space.require(left)
+                self._pause(trial)
                 self._listener.trial_started(trial, left)
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
@@ -69,13 +71,22 @@ class Conductor:
             self._listener.step(prediction)
         return schedule.next_trial(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
 
+    def _pause(self, trial: Trial) -> None:
+        pause_s = self._plan.of(trial.treatment).study.trial.pause
+        if pause_s > 0 and self._ledger.records:
+            self._listener.step(f"pausing for {format_seconds(pause_s)}")
+            time.sleep(pause_s)
+
     def _run_trial(self, trial: Trial) -> FinishedTrial:
         folder = self._ledger.trial_folder(trial)
         started = datetime.now(UTC)
         try:
             deployed = self._deploy(trial)
             with writing(folder):
-                measured = self._runner.run(trial, deployed, self._provider.provision.nodes, folder)
+                own = self._plan.of(trial.treatment)
+                reset = own.study.trial.reset
+                runner = TrialRunner(own.application, own.study.load, reset, self._driver, self._listener, self._events)
+                measured = runner.run(trial, deployed, self._provider.provision.nodes, folder)
         except DeploymentError as error:
             if (
                 not self._ledger.records
@@ -95,24 +106,27 @@ class Conductor:
         return list(dict.fromkeys(events))  # A lost host is reported as both.
 
     def _deploy(self, trial: Trial) -> Deployed:
-        """The deployment of the trial's treatment; reused if it is already running.
+        """What the trial's treatment is deployed as; reused if it is already running.
 
         A comparison deploys anew for each run of a block, so that two runs of the baseline include the variance
-        between deployments.
-        Images whose data nothing empties are deployed anew for each trial.
+        between deployments. Images whose data nothing empties are deployed anew for each trial.
         """
-        run = (trial.repetition, trial.number) if self._plan.study.comparison is not None else None
-        anew = self._plan.study.trial.reset == "per-trial" and self._plan.application.keeps_data()
-        reusable = None if self._deployed is None or anew else (self._deployed.treatment.id, self._run)
-        if self._deployed is not None and reusable == (trial.treatment.id, run):
+        own = self._plan.of(trial.treatment)
+        wanted: tuple[object, ...] = (trial.treatment.deployment,)
+        if self._plan.study.comparison is not None:
+            wanted = (trial.treatment.id, trial.repetition, trial.number)
+        keeps_data = own.study.trial.reset == "per-trial" and own.application.keeps_data()
+        anew = keeps_data or own.study.trial.redeploy == "per-trial"
+        if self._deployed is not None and self._deployed_for == wanted and not anew:
             return self._deployed
-        self._run = run
-        if self._provider.serves(trial.treatment):
+        self._deployed_for = wanted
+        cluster = own.study.cluster
+        if self._provider.serves(trial.treatment, cluster):
             self._remove()
         else:
             self._give_back()
-        provision = self._provider.provide(trial.treatment)
-        name = f"{self._plan.study.name}-{self._ledger.folder.name}-{trial.treatment.id[:6]}"
+        provision = self._provider.provide(trial.treatment, cluster)
+        name = f"{self._plan.study.name}-{runs.name_of(self._ledger.folder)}-{trial.treatment.id[:6]}"
         folder = self._ledger.folder / "deployments" / trial.treatment.id
         deployed = Deployed(self._plan.deployable(trial.treatment), provision, name, folder, observe=True)
         with writing(folder):
@@ -120,7 +134,7 @@ class Conductor:
             self._deployed = deployed  # before anything else can fail
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
             runs.add_tuning(self._ledger.folder, trial.treatment.label, self._provider.tuned)
-        if self._plan.study.trial.reset == "per-treatment":
+        if own.study.trial.reset == "per-treatment":
             deployed.reset(self._listener)
         return deployed
 

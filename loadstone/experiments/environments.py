@@ -18,11 +18,11 @@ def findings(plan: Plan, treatment: Treatment, nodes: Sequence[Node]) -> list[Fi
 
     Guests that are yet to be made are not looked at, nor nodes that only a deployment reaches: there the audit says it.
     """
-    level = treatment.settings.environment
-    if not plan.requests_environment or level in GUESTS:
+    level, study = treatment.settings.environment, plan.of(treatment).study
+    if not study.names_environment or level in GUESTS:
         return []
     workers = [node for node in nodes if node.role == "worker" and not node.reach.through_cluster]
-    declared = plan.study.cluster.machine == "vm"
+    declared = study.cluster.machine == "vm"
     return [_finding(node, str(level), declared) for node in workers if _is_guest(node) not in (None, declared)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from loadstone import plugins
@@ -10,7 +10,7 @@ from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, abridged, did_you_mean
 from loadstone.model.cluster import Cluster
-from loadstone.model.environment import GUESTS, in_given_guest, orchestrator_for
+from loadstone.model.environment import GUESTS, in_given_guest
 from loadstone.model.load import SCRIPT, Load
 from loadstone.model.slo import key_of
 from loadstone.model.study import Settings, Study
@@ -25,88 +25,74 @@ _NOT_EVERYWHERE = ("hosts", "inventory", "link")
 """Keys of ``cluster`` that only some infrastructures follow, and say so."""
 
 
-def findings(study: Study, application: Application) -> Iterator[Finding]:
-    """Everything that cannot be expressed, at its key."""
-    yield from _by_orchestrators(study)
-    yield from _environments(study)
-    yield from _guests(study)
+def findings(study: Study, application: Application, treatments: Sequence[Settings]) -> Iterator[Finding]:
+    """Everything that cannot be expressed of one treatment's study, at its key, beside all ``treatments``."""
+    yield from _by_orchestrator(study)
+    yield from _environment(study, treatments)
+    yield from _guest(study, treatments)
     yield from _images(study, application)
-    yield from _by_infrastructure(study)
+    yield from _by_infrastructure(study, treatments)
     yield from _by_driver(study, application)
     yield from _by_proxy(study)
     yield from _by_stacks(study)
+    if study.cluster.managers is not None and len({each.high_availability for each in treatments}) > 1:
+        yield ("cluster", "managers"), "high_availability also sets the number of managers; remove one of the two"
 
 
 def _by_stacks(study: Study) -> Iterator[Finding]:
-    if study.stacks.elastic is None:
-        return
-    for _, name in _named_orchestrators(study):
-        if name in plugins.names("orchestrators") and not plugins.find("orchestrators", name).runs_containers():
-            yield ("stacks", "elastic"), f"runs from images, which orchestrator {name!r} does not run; choose another"
+    _, orchestrator = _orchestrator(study)
+    if study.stacks.elastic is not None and orchestrator is not None and not orchestrator.runs_containers():
+        yield (
+            ("stacks", "elastic"),
+            f"runs from images, which orchestrator {orchestrator.name!r} does not run; choose another",
+        )
 
 
-def levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Each level of a factor with the place in the file that gives it."""
-    if factor not in study.factors:
-        yield (factor,), getattr(study, factor)
-        return
-    for index, level in enumerate(study.levels(factor)):
-        yield ("factors", factor, index), getattr(Settings.model_validate({factor: level}), factor)
-
-
-def _by_orchestrators(study: Study) -> Iterator[Finding]:
+def _by_orchestrator(study: Study) -> Iterator[Finding]:
     known = plugins.names("orchestrators")
-    for where, name in _named_orchestrators(study):
-        if name not in known:
-            yield where, f"no orchestrator {name!r}" + did_you_mean(str(name), known)
-            continue
-        orchestrator: type[Orchestrator] = plugins.find("orchestrators", name)
-        treatments = [treatment for treatment in study.treatments() if treatment.orchestrator == name]
-        for factor, possible in orchestrator.levels().items():
-            for place, level in levels(study, factor):
-                if level not in {None, *possible} and any(getattr(each, factor) == level for each in treatments):
-                    yield place, _cannot(f"{factor} {level!r}", f"orchestrator {name!r}", possible)
-
-
-def _named_orchestrators(study: Study) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The names of orchestrators, each with what gives it; where none does, the levels of the environment."""
-    if "orchestrator" in {*study.model_fields_set, *study.factors}:
-        yield from levels(study, "orchestrator")
+    where, name = _named_orchestrator(study)
+    if name not in known:
+        yield where, f"no orchestrator {name!r}" + did_you_mean(str(name), known)
         return
-    for where, level in levels(study, "environment"):
-        yield where, orchestrator_for(level, study.cluster.workers)
+    orchestrator: type[Orchestrator] = plugins.find("orchestrators", name)
+    for key, possible in orchestrator.levels().items():
+        if (level := getattr(study, key)) not in {None, *possible}:
+            yield (key,), _cannot(f"{key} {level!r}", f"orchestrator {name!r}", possible)
 
 
-def _environments(study: Study) -> Iterator[Finding]:
-    """Virtual machines that are not made, and levels that are the same on machines that are virtual already."""
-    known = plugins.names("infrastructure")
-    if study.cluster.infrastructure not in known:
+def _named_orchestrator(study: Study) -> tuple[tuple[str, ...], str]:
+    """The orchestrator's name, and the key that gives it: where none does, the environment."""
+    where = "orchestrator" if "orchestrator" in study.model_fields_set else "environment"
+    return (where,), study.settings.orchestrator
+
+
+def _environment(study: Study, treatments: Sequence[Settings]) -> Iterator[Finding]:
+    """A virtual machine that is not made, and levels that are the same on machines that are virtual already."""
+    level = study.environment
+    if study.cluster.infrastructure not in plugins.names("infrastructure") or level is None:
         return
     infrastructure: type[Infrastructure] = plugins.find("infrastructure", study.cluster.infrastructure)
+    if level in infrastructure.makes:
+        return
     virtual = study.cluster.machine == "vm"
-    seen: dict[str, str] = {}
-    for where, level in levels(study, "environment"):
-        if level is None or level in infrastructure.makes:
-            continue
-        if level in GUESTS and not virtual:
-            able = [each.name for each in _registered("infrastructure") if level in each.makes]
-            other = f"set cluster: {{infrastructure: {' or '.join(able)}}}, or " if able else ""
-            message = f"infrastructure {infrastructure.name!r} makes no virtual machines for {level!r}"
-            yield where, f"{message}; {other}declare cluster: {{machine: vm}} where its machines are virtual"
-        same = seen.setdefault(in_given_guest(level), level)
-        if virtual and same != level:
-            yield where, f"{level!r} is the same as {same!r} on machines that are virtual; keep one"
+    if level in GUESTS and not virtual:
+        able = [each.name for each in _registered("infrastructure") if level in each.makes]
+        other = f"set cluster: {{infrastructure: {' or '.join(able)}}}, or " if able else ""
+        message = f"infrastructure {infrastructure.name!r} makes no virtual machines for {level!r}"
+        yield ("environment",), f"{message}; {other}declare cluster: {{machine: vm}} where its machines are virtual"
+    levels = [each.environment for each in treatments if each.environment is not None]
+    same = next((each for each in levels if in_given_guest(each) == in_given_guest(level)), level)
+    if virtual and same != level:
+        yield ("environment",), f"{level!r} is the same as {same!r} on machines that are virtual; keep one"
 
 
-def _guests(study: Study) -> Iterator[Finding]:
+def _guest(study: Study, treatments: Sequence[Settings]) -> Iterator[Finding]:
     """Settings of virtual machines that no treatment has, and those by which environments would differ in cores."""
-    environments = {level for _, level in levels(study, "environment")}
-    for where, vm in levels(study, "vm"):
-        if vm is not None and not environments & GUESTS:
-            yield where, "no treatment runs in a virtual machine; remove it, or write environment: vm"
-        elif vm is not None and vm.cpus is not None and environments - GUESTS:
-            message = "environments are compared on equal cores; remove it: guests have as many as their hosts"
-            yield (*where, "cpus"), message
+    environments = {each.environment for each in treatments}
+    if study.vm is not None and not environments & GUESTS:
+        yield ("vm",), "no treatment runs in a virtual machine; remove it, or write environment: vm"
+    elif study.vm is not None and study.vm.cpus is not None and environments - GUESTS:
+        yield ("vm", "cpus"), "environments are compared on equal cores; remove it: guests have as many as their hosts"
 
 
 def _images(study: Study, application: Application) -> Iterator[Finding]:
@@ -115,50 +101,47 @@ def _images(study: Study, application: Application) -> Iterator[Finding]:
     if not images:
         return
     able = [each.name for each in _registered("orchestrators") if each.runs_containers()]
-    for where, orchestrator in _orchestrators(study):
-        if not orchestrator.runs_containers():
-            named = abridged(images, 3)
-            message = f"orchestrator {orchestrator.name!r} cannot run images, which {application.name} uses ({named})"
-            yield where, f"{message}; choose {' or '.join(able) or 'one that does'}"
+    where, orchestrator = _orchestrator(study)
+    if orchestrator is not None and not orchestrator.runs_containers():
+        named = abridged(images, 3)
+        message = f"orchestrator {orchestrator.name!r} cannot run images, which {application.name} uses ({named})"
+        yield where, f"{message}; choose {' or '.join(able) or 'one that does'}"
 
 
 def _registered(layer: str) -> list[Any]:
     return [plugins.find(layer, name) for name in plugins.names(layer)]
 
 
-def _orchestrators(study: Study) -> list[tuple[tuple[str | int, ...], type[Orchestrator]]]:
-    """The orchestrators of a study that there are, each with its place in the file."""
-    known = plugins.names("orchestrators")
-    return [
-        (where, plugins.find("orchestrators", name)) for where, name in _named_orchestrators(study) if name in known
-    ]
+def _orchestrator(study: Study) -> tuple[tuple[str, ...], type[Orchestrator] | None]:
+    """The orchestrator with the key that gives it; None where there is no such orchestrator."""
+    where, name = _named_orchestrator(study)
+    return where, plugins.find("orchestrators", name) if _known(name) else None
 
 
-def _by_infrastructure(study: Study) -> Iterator[Finding]:
+def _known(name: str) -> bool:
+    return name in plugins.names("orchestrators")
+
+
+def _by_infrastructure(study: Study, treatments: Sequence[Settings]) -> Iterator[Finding]:
     cluster, known = study.cluster, plugins.names("infrastructure")
     name = cluster.infrastructure
     if name not in known:
         yield ("cluster", "infrastructure"), f"no infrastructure {name!r}" + did_you_mean(name, known)
         return
     infrastructure: type[Infrastructure] = plugins.find("infrastructure", name)
-    chosen = _orchestrators(study)
-    for where, orchestrator in chosen:
-        if orchestrator.software not in infrastructure.software:
-            able = [each.name for each in _registered("infrastructure") if orchestrator.software in each.software]
-            message = f"orchestrator {orchestrator.name!r} does not run on infrastructure {name!r}"
-            yield where, f"{message}; set cluster: {{infrastructure: {' or '.join(able) or 'none has it'}}}"
+    where, orchestrator = _orchestrator(study)
+    if orchestrator is not None and orchestrator.software not in infrastructure.software:
+        able = [each.name for each in _registered("infrastructure") if orchestrator.software in each.software]
+        message = f"orchestrator {orchestrator.name!r} does not run on infrastructure {name!r}"
+        yield where, f"{message}; set cluster: {{infrastructure: {' or '.join(able) or 'none has it'}}}"
     yield from _unfollowed(cluster, infrastructure)
     yield from ((("cluster", *path), text) for path, text in infrastructure.objections(cluster))
-    if cluster.workers > 1:
-        for _, orchestrator in chosen:
-            if orchestrator.single_worker:
-                message = f"orchestrator {orchestrator.name!r} runs on one worker, not {cluster.workers}"
-                yield ("cluster", "workers"), f"{message}; set it to 1, or use another orchestrator"
-    if cluster.managers and chosen and not any(orchestrator.managed for _, orchestrator in chosen):
-        names = ", ".join(orchestrator.name for _, orchestrator in chosen)
-        yield ("cluster", "managers"), f"{names} has no managers; remove it, or set it to 0"
-    if cluster.managers is not None and "high_availability" in study.factors:
-        yield ("cluster", "managers"), "high_availability also sets the number of managers; remove one of the two"
+    if orchestrator is not None and orchestrator.single_worker and cluster.workers > 1:
+        message = f"orchestrator {orchestrator.name!r} runs on one worker, not {cluster.workers}"
+        yield ("cluster", "workers"), f"{message}; set it to 1, or use another orchestrator"
+    known = [name for name in dict.fromkeys(each.orchestrator for each in treatments) if _known(name)]
+    if cluster.managers and known and not any(plugins.find("orchestrators", name).managed for name in known):
+        yield ("cluster", "managers"), f"{', '.join(known)} has no managers; remove it, or set it to 0"
 
 
 def _unfollowed(cluster: Cluster, infrastructure: type[Infrastructure]) -> Iterator[Finding]:
@@ -203,11 +186,13 @@ _NAMES = {
 
 def _by_proxy(study: Study) -> Iterator[Finding]:
     """NGINX is configured for HTTP/1.1 without TLS."""
-    proxied = next((where for where, level in levels(study, "proxy") if level is not None), None)
-    if proxied is not None and study.load.protocol != "http/1.1":
-        yield proxied, f"{study.load.protocol} does not pass through nginx; write protocol: http/1.1, or leave it out"
-    if proxied is not None and study.load.tls is not None:
-        yield proxied, "nginx answers without TLS here; remove load.tls, or leave it out"
+    if study.proxy is not None and study.load.protocol != "http/1.1":
+        yield (
+            ("proxy",),
+            f"{study.load.protocol} does not pass through nginx; write protocol: http/1.1, or leave it out",
+        )
+    if study.proxy is not None and study.load.tls is not None:
+        yield ("proxy",), "nginx answers without TLS here; remove load.tls, or leave it out"
 
 
 def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -215,8 +200,7 @@ def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[
     if key == "load":
         yield from ((("load", kind), kind) for kind in ("rates", "capacity", "closed") if getattr(study.load, kind))
     elif key == "workload":
-        for place, name in levels(study, "workload"):
-            yield place, _kind(name, application)
+        yield ("workload",), _kind(study.workload, application)
     elif key == "slo" and study.load.objective is not None:
         where = ("load", "capacity", "slo") if study.load.capacity is not None else ("load", "slo")
         yield from (((*where, key_of(percentile)), key_of(percentile)) for percentile in study.load.objective.limits)

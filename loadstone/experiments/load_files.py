@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from loadstone.experiments.expressible import levels
 from loadstone.model import dataset
 from loadstone.model.arrival import Replay
 from loadstone.model.base import Model
@@ -23,24 +22,16 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()[:12]
 
 
-def scripts(document: Document, study: Study, folder: Path) -> dict[str, Path]:
-    """The file of each Lua workload, by the name that the study gives it; raises InputError where one is not there."""
-    return _named(document, study, "workload", lambda name: name.endswith(SCRIPT), folder)
+def script(document: Document, study: Study, folder: Path) -> Path | None:
+    """The file of a Lua workload; None of any other. Raises InputError where it is not there."""
+    name = study.workload
+    return _there(document, ("workload",), folder / name) if name is not None and name.endswith(SCRIPT) else None
 
 
-def datasets(document: Document, study: Study, folder: Path) -> dict[str, Path]:
-    """The file of each dataset that is one, by the name that the study gives it; raises InputError likewise."""
-    return _named(document, study, "dataset", dataset.is_path, folder)
-
-
-def _named(
-    document: Document, study: Study, factor: str, is_file: Callable[[str], bool], folder: Path
-) -> dict[str, Path]:
-    return {
-        name: _there(document, place, folder / name)
-        for place, name in levels(study, factor)
-        if name is not None and is_file(name)
-    }
+def data(document: Document, study: Study, folder: Path) -> Path | None:
+    """The file of a dataset that is one; raises InputError likewise."""
+    name = study.dataset
+    return _there(document, ("dataset",), folder / name) if name is not None and dataset.is_path(name) else None
 
 
 def resolve(document: Document, load: Load, folder: Path) -> tuple[Load, dict[str, str]]:

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
 from loadstone.applications import catalogue
-from loadstone.experiments import expressible, load_files, splitting
+from loadstone.applications.catalogue import LoadedApplication
+from loadstone.experiments import expressible, load_files, misfits, parts, splitting
 from loadstone.infrastructure.base import Infrastructure
-from loadstone.model import proxy
-from loadstone.model.application import Application, Resources
-from loadstone.model.base import Finding, did_you_mean
-from loadstone.model.dataset import Keys, is_path
+from loadstone.model import factors
+from loadstone.model.application import Application
+from loadstone.model.dataset import Keys
 from loadstone.model.document import Document
 from loadstone.model.environment import Environment, in_given_guest
 from loadstone.model.errors import InputError, Problem
-from loadstone.model.load import SCRIPT
 from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
+
+_BESIDE = ("application", "cluster", "load", "stacks", "trial")
+"""What factors may set beside what a treatment has fields for."""
 
 
 @dataclass(frozen=True)
@@ -44,26 +47,46 @@ class Deployable:
 
 
 @dataclass(frozen=True)
+class Own:
+    """What a treatment is run from: its own study, in which nothing is varied, and what that names."""
+
+    study: Study
+    application: Application
+    script: Path | None = None
+    """The file of its workload, if that is a Lua script."""
+    data: Path | None = None
+    """The file of its dataset, if that is one."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the other files that the load is made from, by path."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """A study with its application found, its files read and its treatments resolved."""
 
     study: Study
+    """With its factors; what they vary is here as in the first treatment."""
     application: Application
+    """Of the first treatment."""
     application_digest: str
     treatments: tuple[Treatment, ...]
-    scripts: Mapping[str, Path] = field(default_factory=dict)
-    """The files of Lua workloads, by the name that the study gives them."""
-    datasets: Mapping[str, Path] = field(default_factory=dict)
-    """The files that are datasets, by the name that the study gives them."""
-    files: Mapping[str, str] = field(default_factory=dict)
-    """Digests of the other files that the load is made from, by path."""
+    own: tuple[Own, ...]
+    """Of each treatment."""
     notes: tuple[Problem, ...] = ()
     """What of an imported application is not carried, what is guessed, and what cannot be repeated."""
 
+    def of(self, treatment: Treatment) -> Own:
+        """What a treatment is run from."""
+        return self._own[treatment.label]
+
+    @functools.cached_property
+    def _own(self) -> dict[str, Own]:
+        return {treatment.label: own for treatment, own in zip(self.treatments, self.own, strict=True)}
+
     @property
-    def requests_environment(self) -> bool:
-        """Whether the study says what its replicas run in, or on what; else they may run in what is there."""
-        return "environment" in {*self.study.model_fields_set, *self.study.factors} or bool(self.study.cluster.machine)
+    def files(self) -> dict[str, str]:
+        """Digests of the files that loads are made from, by path."""
+        return {path: digest for own in self.own for path, digest in own.files.items()}
 
     @property
     def baseline(self) -> Treatment:
@@ -72,104 +95,158 @@ class Plan:
 
     def deployable(self, treatment: Treatment) -> Deployable:
         """What a treatment is deployed from."""
+        own = self.of(treatment)
         return Deployable(
             treatment=treatment,
-            application=self.application,
-            stacks=self.study.stacks,
-            packaged=self.study.cluster.images == "packaged",
-            environment=treatment.settings.environment if self.requests_environment else None,
+            application=own.application,
+            stacks=own.study.stacks,
+            packaged=own.study.cluster.images == "packaged",
+            environment=treatment.settings.environment if own.study.names_environment else None,
             workload=self.workload(treatment),
             dataset=self.dataset(treatment),
         )
 
     def workload(self, treatment: Treatment) -> Workload | Path:
         """The workload that a treatment is loaded with: a mix, or the file of a script."""
-        name = treatment.settings.workload or self.application.default_workload
-        return self.scripts[name] if name in self.scripts else self.application.workloads[name]
+        own = self.of(treatment)
+        return own.script or own.application.workloads[treatment.settings.workload or own.application.default_workload]
 
     def dataset(self, treatment: Treatment) -> Keys:
         """The dataset of a treatment, as in the plan of ``stone seed``; nothing where the application has none."""
-        name = treatment.settings.dataset
+        name, own = treatment.settings.dataset, self.of(treatment)
         if name is None:
             return {}
-        return {"file": str(self.datasets[name])} if name in self.datasets else self.application.datasets[name].keys
+        return {"file": str(own.data)} if own.data is not None else own.application.datasets[name].keys
 
     def as_data(self) -> dict[str, Any]:
         """``plan.json``."""
+        named = {own.application.name: own.application for own in self.own}
         return {
             "study": self.study.model_dump(mode="json", by_alias=True),
-            "application": self.application.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "application": _dumped(self.application),
             "application_digest": self.application_digest,
-            "files": dict(self.files),
+            **({"applications": {name: _dumped(each) for name, each in named.items()}} if len(named) > 1 else {}),
+            "files": self.files,
             **({"baseline": self.baseline.id} if self.study.comparison is not None else {}),
             **({"notes": [str(note) for note in self.notes]} if self.notes else {}),
-            "treatments": [
-                {
-                    "id": t.id,
-                    "label": t.label,
-                    **t.model_dump(mode="json", include={"settings", "resources", "script_digest", "dataset_digest"}),
-                }
-                for t in self.treatments
-            ],
+            "treatments": [{"id": t.id, "label": t.label, **t.model_dump(mode="json")} for t in self.treatments],
         }
 
 
-def make_plan(document: Document) -> Plan:
+def _dumped(application: Application) -> dict[str, Any]:
+    return application.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+Loader = Callable[[str], LoadedApplication]
+"""Reads an application by the name or the path that a study gives."""
+
+
+def make_plan(document: Document, load: Loader | None = None) -> Plan:
     """Resolve a study document; raises InputError naming file and line of all that is wrong."""
-    study = document.parse(Study)
+    folder, load = Path(document.file).parent, load or _loader(document)
+    study = factors.common(document)
+    study = splitting.written_out(document, study, _loaded(document, study, load).application)
+    document.check(study.wrong_baseline())
+    varied = factors.resolve(document, study)
+    if not varied:
+        raise InputError([document.problem(("except",), "drops every treatment: no trial is left to run")])
+    settings = [each.study.settings for each in varied]
+    beside = sorted({".".join(path.split(".")[:2]) for each in varied for path in each.settings})
+    problems: list[Problem] = []
+    notes: list[Problem] = []
+    made: list[tuple[Treatment, Own]] = []
+    for each in varied:
+        try:
+            loaded = _loaded(each.document, each.study, load)
+            each.document.check(
+                [
+                    *misfits.findings(each.study, loaded.application, settings),
+                    *expressible.findings(each.study, loaded.application, settings),
+                ]
+            )
+            own = _own(each, loaded.application, folder)
+        except InputError as error:
+            problems += error.problems or [Problem(document.file, 0, "", str(error))]
+            continue
+        made.append((_treatment(each, own, loaded, beside), own))
+        notes += loaded.notes
+        if text := misfits.unscaled(own.study, own.application):
+            notes.append(each.document.problem(("scaling",), text))
+    factors.refuse([*problems, *_kinds(varied)])
+    treatments, owns = zip(*made, strict=True)
+    first = _loaded(varied[0].document, varied[0].study, load)
+    study = study.model_copy(update={"load": owns[0].study.load})
+    return Plan(study, first.application, first.digest, treatments, owns, tuple(dict.fromkeys(notes)))
+
+
+def _loader(document: Document) -> Loader:
+    """Reads each application once."""
     folder = Path(document.file).parent
+    return functools.cache(lambda application: catalogue.load(_beside(folder, application)))
+
+
+def _loaded(document: Document, study: Study, load: Loader) -> LoadedApplication:
     try:
-        loaded = catalogue.load(_beside(folder, study.application))
+        return load(study.application)
     except InputError as error:
         if any(problem.line for problem in error.problems):  # the application's own file says where it is wrong
             raise
         raise InputError([document.problem(("application",), str(error))]) from None
-    study = splitting.written_out(document, study, loaded.application)
-    document.check(study.wrong_baseline())
-    document.check([*_findings(study, loaded.application), *expressible.findings(study, loaded.application)])
+
+
+def _own(varied: factors.Varied, application: Application, folder: Path) -> Own:
+    document, study = varied.document, varied.study
     load, files = load_files.resolve(document, study.load, folder)
-    study = study.model_copy(update={"load": load})
-    scripts = load_files.scripts(document, study, folder)
-    datasets = load_files.datasets(document, study, folder)
-    treatments = tuple(
-        Treatment(
-            application=loaded.application.name,
-            application_digest=loaded.digest,
-            settings=_whole(settings, study, loaded.application),
-            factors=tuple(study.factors),
-            resources=study.resources,
-            script_digest=_digest(scripts, settings.workload),
-            dataset_digest=_digest(datasets, settings.dataset),
-        )
-        for settings in study.treatments()
+    services = dict(application.services)
+    for name, count in study.replicas.items():
+        services[name] = services[name].model_copy(update={"replicas": count})
+    return Own(
+        study=study.model_copy(update={"load": load}),
+        application=application.model_copy(update={"services": services}),
+        script=load_files.script(document, study, folder),
+        data=load_files.data(document, study, folder),
+        files=files,
     )
-    if not treatments:
-        raise InputError([document.problem(("except",), "drops every treatment: no trial is left to run")])
-    notes = (*loaded.notes, *_equal_to_baseline(document, study, loaded.application))
-    return Plan(study, loaded.application, loaded.digest, treatments, scripts, datasets, files, notes)
 
 
-def _equal_to_baseline(document: Document, study: Study, application: Application) -> Iterator[Problem]:
-    """Vertical scaling of what has no limits changes nothing."""
-    without = [
-        name
-        for name, service in application.services.items()
-        if service.runs.image is not None and service.resources == Resources() and name not in study.resources
-    ]
-    for where, level in expressible.levels(study, "scaling"):
-        if level == "vertical" and len(without) == len(application.services):
-            yield document.problem(where, "vertical equals baseline: no service has limits that could be doubled")
-        elif level == "vertical" and without:
-            text = f"vertical leaves {', '.join(without)} as they are: they have no limits that could be doubled"
-            yield document.problem(where, text)
+def _treatment(varied: factors.Varied, own: Own, loaded: LoadedApplication, changed: Sequence[str]) -> Treatment:
+    """``changed``: what any treatment's levels set, as sections of the study or keys in them: ``load.connections``."""
+    settings = _whole(varied.study, own.application)
+    dumped = own.study.model_dump(mode="json", by_alias=True)
+    beside = {path: _at(dumped, path) for path in changed if path.split(".")[0] in _BESIDE}
+    return Treatment(
+        application=own.application.name,
+        application_digest=loaded.digest,
+        settings=settings,
+        levels={name: factors.called(name, level, settings) for name, level in varied.levels.items()},
+        resources=own.study.resources,
+        replicas=own.study.replicas or None,
+        script_digest=load_files.digest(own.script) if own.script is not None else None,
+        dataset_digest=load_files.digest(own.data) if own.data is not None else None,
+        varied=beside or None,
+    )
 
 
-def _digest(files: Mapping[str, Path], name: str | None) -> str | None:
-    return load_files.digest(files[name]) if name is not None and name in files else None
+def _at(data: Any, path: str) -> Any:
+    for key in path.split("."):
+        data = data[key]
+    return data
 
 
-def _whole(settings: Settings, study: Study, application: Application) -> Settings:
+def _kinds(varied: Sequence[factors.Varied]) -> Iterator[Problem]:
+    """Rates, searches and closed loops have different trials and tables: one run has one of them."""
+    first, *others = varied
+    for each in others:
+        if each.study.load.kind != first.study.load.kind:
+            text = (
+                f"{each.study.load.kind!r} and {first.study.load.kind!r} in one study; make two parts, or two studies"
+            )
+            yield each.document.problem(("load", each.study.load.kind), text)
+
+
+def _whole(study: Study, application: Application) -> Settings:
     """With what was left out: what is the application's or the orchestrator's own, and what managers make of it."""
+    settings = study.settings
     managers, machine = study.cluster.managers, study.cluster.machine
     orchestrator: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     environment = settings.environment or orchestrator.environments[0]
@@ -186,12 +263,46 @@ def _whole(settings: Settings, study: Study, application: Application) -> Settin
     )
 
 
-def read_plan(file: Path | str, overrides: list[str] | None = None) -> tuple[Document, Plan]:
-    """Read a study file, apply ``--set`` overrides, and resolve it."""
-    document = Document.read(file)
-    for assignment in overrides or []:
+def read_plans(
+    document: Document, overrides: Sequence[str] = (), only: Sequence[str] = (), scale: str | None = None
+) -> dict[str, Plan]:
+    """The plan of each part by its name, of those in ``only`` if given; ``{"": plan}`` of a study without parts.
+
+    ``overrides`` are those of ``--set``, applied last. Raises InputError with what is wrong in any of them.
+    """
+    for assignment in overrides:  # also now: the infrastructure may decide the scale
         document.override(assignment)
-    return document, make_plan(document)
+    found, problems, load = {}, [], _loader(document)
+    for name, own in parts.documents(document, scale, only).items():
+        for assignment in overrides:
+            own.override(assignment)
+        try:
+            found[name] = make_plan(own, load)
+        except InputError as error:
+            if not error.problems:
+                raise
+            problems += error.problems
+    factors.refuse(problems)
+    return found
+
+
+def read_plan(
+    file: Path | str, overrides: Sequence[str] | None = None, part: str | None = None, scale: str | None = None
+) -> tuple[Document, Plan]:
+    """A study file, or the one part of it, with ``--set`` overrides, resolved."""
+    document = Document.read(file)
+    return document, one_plan(document, overrides or (), part, scale)
+
+
+def one_plan(
+    document: Document, overrides: Sequence[str] = (), part: str | None = None, scale: str | None = None
+) -> Plan:
+    """The plan of a study, or of one part. Raises InputError where there are several and none is named."""
+    plans = read_plans(document, overrides, [part] if part else [], scale)
+    if len(plans) > 1:
+        raise InputError(f"{document.file} has parts ({', '.join(plans)}); choose one with --part")
+    (plan,) = plans.values()
+    return plan
 
 
 def _beside(folder: Path, application: str) -> str:
@@ -199,72 +310,3 @@ def _beside(folder: Path, application: str) -> str:
     if "/" not in application and not application.endswith((".yaml", ".yml")):
         return application
     return str((folder / application).resolve())
-
-
-def _wrong_tasks(study: Study, application: Application) -> Iterator[Finding]:
-    """Parameters of tasks that a service does not do."""
-    able = [name for name, service in application.services.items() if service.tasks.given()]
-    for where, tasks in expressible.levels(study, "tasks"):
-        for name, given in (tasks or {}).items():
-            if name not in able:
-                message = f"{application.name} has no service {name!r} with tasks"
-                yield (*where, name), message + did_you_mean(name, able)
-                continue
-            known = application.services[name].tasks.given()
-            for key in given.given():
-                if key not in known:
-                    yield (
-                        (*where, name, key),
-                        f"{name} has no task with parameter {key!r}" + did_you_mean(key, list(known)),
-                    )
-
-
-def _wrong_interference(study: Study, services: list[str]) -> Iterator[Finding]:
-    """Stressors on what is neither a service nor a worker; names of an infrastructure's own are seen at preflight."""
-    infrastructure = study.cluster.infrastructure
-    named = infrastructure in plugins.names("infrastructure")
-    if not named or not plugins.find("infrastructure", infrastructure).names_workers:
-        return
-    places = [*services, *(f"worker-{number + 1}" for number in range(study.cluster.workers))]
-    for where, wanted in expressible.levels(study, "interference"):
-        if wanted is not None and wanted.on is not None and wanted.on not in places:
-            yield (*where, "on"), f"no service or worker {wanted.on!r}" + did_you_mean(wanted.on, places)
-
-
-def _findings(study: Study, application: Application) -> Iterator[Finding]:
-    proxied = [where for where, level in expressible.levels(study, "proxy") if level is not None]
-    services = [*application.services, *([proxy.SERVICE] if proxied else []), *study.stacks.given()]
-    yield from ((("stacks", *path), text) for path, text in study.stacks.clashes(application.services))
-    for where in proxied:
-        if proxy.SERVICE in application.services:
-            yield where, f"{application.name} has a service {proxy.SERVICE!r} of its own; remove it"
-    limited = [*services, *study.stacks.services()]
-    for name in study.resources:
-        if name not in limited:
-            message = f"{application.name} has no service {name!r}" + did_you_mean(name, limited)
-            yield ("resources", name), message
-    for where, placement in expressible.levels(study, "placement"):
-        for name in placement.services if placement is not None else ():
-            if name not in services:
-                message = f"{application.name} has no service {name!r}" + did_you_mean(name, services)
-                yield (*where, "services", name), message
-    for where, delays in expressible.levels(study, "delays"):
-        for name in delays if delays is not None else ():
-            if name not in application.services or application.services[name].runs.stone is None:
-                ours = [name for name, service in application.services.items() if service.runs.stone is not None]
-                message = f"{application.name} has no service {name!r} that supports delays"
-                yield (*where, name), message + did_you_mean(name, ours)
-    yield from _wrong_tasks(study, application)
-    yield from _wrong_interference(study, services)
-    named = list(expressible.levels(study, "workload"))
-    for where, name in named:
-        if name is not None and name not in application.workloads and not name.endswith(SCRIPT):
-            message = f"{application.name} has no workload {name!r}"
-            yield where, message + did_you_mean(str(name), list(application.workloads))
-    for where, name in expressible.levels(study, "dataset"):
-        if name is not None and not application.datasets:
-            yield where, f"{application.name} has no datasets; remove it"
-        elif name is not None and name not in application.datasets and not is_path(name):
-            yield where, f"{application.name} has no dataset {name!r}" + did_you_mean(name, list(application.datasets))
-    if study.load.script is not None and not any(str(name).endswith(SCRIPT) for _, name in named):
-        yield ("load", "script"), "no workload of this study is a Lua script; remove it, or write workload: mine.lua"

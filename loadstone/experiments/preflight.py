@@ -10,7 +10,7 @@ from loadstone import plugins
 from loadstone.experiments import emulation, environments, interference, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.provisioning import demand, infrastructure_of, sketch
+from loadstone.experiments.provisioning import demands, infrastructure_of, sketch
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_version
@@ -60,20 +60,21 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
 
     ``emulated_ok``: the user accepts that numbers of emulated nodes are compared, and processors that are emulated.
     """
+    emulated_ok = emulated_ok or any(own.study.cluster.emulated_ok for own in plan.own)
     driver = driver_of(plan)
     findings = list(dict.fromkeys([_stone(), *driver.preflight()]))
     if findings[0].level == "error":  # machines cannot be looked at without it
         return Inspection(findings, plan.notes)
-    infrastructure = infrastructure_of(plan.study.cluster, "preflight")
-    for wanted in dict.fromkeys(demand(plan.study.cluster, treatment) for treatment in plan.treatments):
-        findings += wanted.of(infrastructure).preflight(wanted.software, wanted.managers)
+    for cluster, wanted in demands(plan):
+        infrastructure = wanted.of(infrastructure_of(cluster, "preflight"))
+        findings += infrastructure.preflight(wanted.software, wanted.managers)
     if any(finding.level == "error" for finding in findings):
         return Inspection(list(dict.fromkeys(findings)), plan.notes)
     found = Inspection(findings, plan.notes)
     nodes: dict[str, Node] = {}
     deployments: list[Deployment] = []
     for treatment in plan.treatments:
-        sketched = sketch(infrastructure, treatment)
+        sketched = sketch(infrastructure_of(plan.of(treatment).study.cluster, "preflight"), treatment)
         nodes |= {node.name: node for node in sketched.nodes}
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
         findings += environments.findings(plan, treatment, sketched.nodes)

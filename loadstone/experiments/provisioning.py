@@ -57,9 +57,27 @@ def infrastructure_of(cluster: Cluster, name: str) -> Infrastructure:
 
 def nodes_of(plan: Plan) -> list[Node]:
     """The nodes of all treatments, as they would be."""
-    infrastructure = infrastructure_of(plan.study.cluster, "preflight")
-    demands = dict.fromkeys(demand(infrastructure.cluster, treatment) for treatment in plan.treatments)
-    return [node for wanted in demands for node in wanted.sketch(infrastructure)]
+    nodes: list[Node] = []
+    for cluster, wanted in demands(plan):
+        nodes += wanted.sketch(infrastructure_of(cluster, "preflight"))
+    return nodes
+
+
+def demands(plan: Plan) -> list[tuple[Cluster, Demand]]:
+    """The different clusters of a plan's treatments, each with what must run on it."""
+    found: dict[tuple[str, Demand], Cluster] = {}
+    for treatment in plan.treatments:
+        cluster = plan.of(treatment).study.cluster
+        found.setdefault((cluster.model_dump_json(), demand(cluster, treatment)), cluster)
+    return [(cluster, wanted) for (_, wanted), cluster in found.items()]
+
+
+def for_cluster(infrastructure: Infrastructure, cluster: Cluster) -> Infrastructure:
+    """What makes a treatment's cluster: the same where that is the study's."""
+    if cluster == infrastructure.cluster:
+        return infrastructure
+    kind: type[Infrastructure] = plugins.find("infrastructure", cluster.infrastructure)
+    return kind(cluster, infrastructure.entry_name)
 
 
 def sketch(infrastructure: Infrastructure, treatment: Treatment) -> Provision:
@@ -85,7 +103,7 @@ class Provider:
         self._infrastructure = infrastructure
         self._listener = listener
         self._tuner = Tuner(listener)
-        self._demand: Demand | None = None
+        self._demand: tuple[Cluster, Demand] | None = None
         self._serving = infrastructure
         """What made the cluster that is there: the same, or one that makes virtual machines."""
         self._provision = Provision(())
@@ -100,27 +118,28 @@ class Provider:
         """What is set on the hosts now, by machine."""
         return self._tuner.changes
 
-    def serves(self, treatment: Treatment) -> bool:
+    def serves(self, treatment: Treatment, cluster: Cluster) -> bool:
         """Whether the cluster that is there is the one that a treatment needs, whatever its hosts' tuning."""
         same_cores = self._tuner.keeps_cores(treatment.settings.tuning)
-        return same_cores and self._demand == demand(self._infrastructure.cluster, treatment)
+        return same_cores and self._demand == (cluster, demand(cluster, treatment))
 
-    def provide(self, treatment: Treatment) -> Provision:
+    def provide(self, treatment: Treatment, cluster: Cluster) -> Provision:
         """The treatment's cluster; one that another treatment needed is given back first. Hosts are tuned before."""
-        serves = self.serves(treatment)
+        serves = self.serves(treatment, cluster)
         if not serves:
             self.release()
-        self._tune(treatment)
+        infrastructure = for_cluster(self._infrastructure, cluster)
+        self._tune(treatment, infrastructure)
         if not serves:
-            wanted = demand(self._infrastructure.cluster, treatment)
-            self._serving = wanted.of(self._infrastructure)
+            wanted = demand(cluster, treatment)
+            self._serving = wanted.of(infrastructure)
             self._provision = provide(treatment, self._serving, self._listener)
-            self._demand = wanted
+            self._demand = cluster, wanted
         return self._provision
 
-    def _tune(self, treatment: Treatment) -> None:
+    def _tune(self, treatment: Treatment, infrastructure: Infrastructure) -> None:
         wanted = treatment.settings.tuning
-        nodes = sketch(self._infrastructure, treatment).nodes if wanted is not None else ()
+        nodes = sketch(infrastructure, treatment).nodes if wanted is not None else ()
         self._tuner.tune(wanted, machines_of(nodes)[0])
 
     @property

@@ -1,8 +1,9 @@
 """Which treatments the others are predicted from, and the trials that show what a request costs them.
 
-A treatment is predicted from the first of the plan that differs from it in scaling and placement alone: what else
-differs changes what a request costs, and that must be measured. Where a study sets ``load.capacity.predict``,
-these reference treatments are searched first, then loaded five times below their breaking point.
+A treatment is predicted from the first of the plan that differs from it in scaling, placement, limits and replicas
+alone: what else differs changes what a request costs, and that must be measured. Where a study sets
+``load.capacity.predict``, these reference treatments are searched first, then loaded five times below their breaking
+point.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def of_plan(plan: Plan) -> list[Treatment]:
 
 
 def _costs(treatment: Treatment) -> dict[str, Any]:
-    return treatment.settings.model_dump(exclude=set(_PREDICTED))
+    settings = treatment.settings.model_dump(exclude=set(_PREDICTED))
+    return {**settings, "application": treatment.application_digest, "varied": treatment.varied}
 
 
 def next_load(breaking_point: float, duration_s: float, history: Sequence[Outcome]) -> NextTrial | None:

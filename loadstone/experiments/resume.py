@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadstone.experiments import runs, stored_plan
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan, make_plan
+from loadstone.experiments.plan import Plan, one_plan
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 
@@ -32,9 +32,7 @@ def reopen(folder: Path) -> tuple[Plan, Ledger]:
         raise InputError(f"{folder} is not a complete run folder: {error}") from None
     # Paths in the study are relative to where it was, not to the copy.
     document = Document(text, data["source"])
-    for assignment in data["overrides"]:
-        document.override(assignment)
-    return resumed(folder, make_plan(document))
+    return resumed(folder, one_plan(document, data["overrides"], data.get("part"), data.get("scale")))
 
 
 def resumed(folder: Path, plan: Plan) -> tuple[Plan, Ledger]:

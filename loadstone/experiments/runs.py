@@ -8,12 +8,13 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import loadstone
-from loadstone.experiments import pruning, schedule
+from loadstone.experiments import parts, pruning, schedule
 from loadstone.experiments.durable import sync, sync_tree
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
@@ -26,9 +27,79 @@ OUTCOME = "outcome.json"
 """The file that records how a complete run ended."""
 
 
-def create(results: Path, document: Document, plan: Plan, overrides: list[str], provenance: dict[str, Any]) -> Path:
+PARTS = "parts.json"
+"""The file of a run folder that has a run folder of each part of its study."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a run was made from: a study file, its ``--set`` overrides, and which part of it at which scale."""
+
+    document: Document
+    overrides: Sequence[str] = ()
+    part: str = ""
+    scale: str | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """As ``plan.json`` has it."""
+        chosen = {"part": self.part, "scale": self.scale}
+        given = {name: value for name, value in chosen.items() if value}
+        return {"overrides": list(self.overrides), "source": str(self.document.file), **given}
+
+
+def create(
+    results: Path,
+    document: Document,
+    plan: Plan,
+    overrides: Sequence[str],
+    provenance: dict[str, Any],
+    scale: str | None = None,
+) -> Path:
     """A new folder ``results/<study>/<yyyymmdd-hhmmss>``, in UTC, with the study as given and as resolved."""
-    folder = results / plan.study.name / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    folder = _new_folder(results, plan.study.name)
+    return fill(folder, Source(document, overrides, scale=scale), plan, provenance)
+
+
+def create_parts(
+    results: Path, document: Document, overrides: Sequence[str], chosen: Sequence[str], scale: str | None
+) -> Path:
+    """A new folder for the runs of a study's parts, of which those ``chosen`` are to be run."""
+    folder = _new_folder(results, str(document.data["name"]))
+    text = Path(document.file).read_text(encoding="utf-8")
+    with writing(folder):
+        (folder / "study.yaml").write_text(text, encoding="utf-8")
+    source = {"source": str(document.file), "overrides": list(overrides), "scale": scale}
+    write_json(folder / PARTS, {"parts": parts.named(document), "chosen": list(chosen), **source})
+    return folder
+
+
+def parts_file(folder: Path) -> dict[str, Any]:
+    """What ``parts.json`` of a run folder has; raises InputError where it cannot be read."""
+    try:
+        known: dict[str, Any] = json.loads((folder / PARTS).read_text(encoding="utf-8"))
+        return known
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / PARTS} cannot be read: {error}") from None
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The run folders of the parts that were begun, in the study's order; the folder itself where there are none."""
+    if not (folder / PARTS).exists():
+        return [folder]
+    names = parts_file(folder)["parts"]
+    return [folder / name for name in names if (folder / name / "plan.json").exists()]
+
+
+def not_begun(folder: Path) -> list[str]:
+    """The names of the parts that are to be run in a folder and were not begun."""
+    if not (folder / PARTS).exists():
+        return []
+    return [name for name in parts_file(folder)["chosen"] if not (folder / name / "plan.json").exists()]
+
+
+def _new_folder(results: Path, study: str) -> Path:
+    """An empty ``results/<study>/<yyyymmdd-hhmmss>``."""
+    folder = results / study / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     with writing(folder):
         while True:
             try:
@@ -38,19 +109,28 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
                 folder = folder.with_name(folder.name + "b")
             except PermissionError:
                 raise InputError(f"cannot make {folder}: no permission; choose another place with --results") from None
-        (folder / "study.yaml").write_text(Path(document.file).read_text(encoding="utf-8"), encoding="utf-8")
-        for place, files in (("scripts", plan.scripts), ("datasets", plan.datasets)):
-            for name, file in files.items():
-                _copy(folder, name, file, place)
+    return folder
+
+
+def fill(folder: Path, source: Source, plan: Plan, provenance: dict[str, Any]) -> Path:
+    """Write the study as given and as resolved into a new run folder, and return that."""
+    with writing(folder):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        text = Path(source.document.file).read_text(encoding="utf-8")
+        (folder / "study.yaml").write_text(text, encoding="utf-8")
+        for own in plan.own:
+            for name, file, place in (
+                (own.study.workload, own.script, "scripts"),
+                (own.study.dataset, own.data, "datasets"),
+            ):
+                if name is not None and file is not None:
+                    _copy(folder, name, file, place)
         (folder / "trials").mkdir()
-    write_json(
-        folder / "plan.json",
-        {"loadstone": loadstone.__version__, **plan.as_data(), "overrides": overrides, "source": str(document.file)},
-    )
+    write_json(folder / "plan.json", {"loadstone": loadstone.__version__, **plan.as_data(), **source.as_data()})
     write_json(folder / "provenance.json", provenance)
     with writing(folder):
         sync_tree(folder)
-        for parent in (folder.parent, results, results.absolute().parent):  # which may be new too
+        for parent in list(folder.absolute().parents)[:3]:  # which may be new too
             with suppress(PermissionError):  # a folder of others may be closed to readers
                 sync(parent)
     return folder
@@ -113,8 +193,22 @@ def _provenance(folder: Path) -> dict[str, Any]:
 
 def newest(results: Path, study: str) -> Path | None:
     """The newest run folder of a study."""
-    folders = sorted(path.parent for path in (results / study).glob("*/plan.json"))
+    folders = sorted(_folders(results, study), key=lambda folder: folder.name)
     return folders[-1] if folders else None
+
+
+def _folders(results: Path, study: str = "*") -> list[Path]:
+    return [path.parent for file in ("plan.json", PARTS) for path in results.glob(f"{study}/*/{file}")]
+
+
+def any_in(results: Path) -> bool:
+    """Whether there is a run."""
+    return bool(_folders(results))
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of a run, or of the runs of a study's parts."""
+    return any((folder / file).exists() for file in ("plan.json", PARTS))
 
 
 def locate(results: Path, given: str | None) -> Path:
@@ -122,17 +216,31 @@ def locate(results: Path, given: str | None) -> Path:
 
     Raises InputError where there is none, and where a name is that of a study and of a folder beside ``results``.
     """
-    pattern = f"{Path(given).name}/*/plan.json" if given else "*/*/plan.json"
-    found = sorted(results.glob(pattern), key=lambda path: path.parent.name)
-    if given and (Path(given) / "plan.json").exists():
+    found = sorted(_folders(results, Path(given).name if given else "*"), key=lambda folder: folder.name)
+    if given and is_run(Path(given)):
         if found and os.sep not in given:
             both = f"{given!r} is a run folder here and a study in {results}/"
-            raise InputError(f"{both}; write {os.path.join('.', given)} or {found[-1].parent}")
+            raise InputError(f"{both}; write {os.path.join('.', given)} or {found[-1]}")
         return Path(given)
     if not found:
         what = f"no run {given!r}" if given else "no run"
         raise InputError(f"{what} in {results}/; `loadstone run STUDY` starts one")
-    return found[-1].parent
+    return found[-1]
+
+
+def locate_one(results: Path, given: str | None) -> Path:
+    """The same for what reads one run: of a study with parts, one of them."""
+    folder = locate(results, given)
+    there = parts_of(folder)
+    if len(there) != 1:
+        names = ", ".join(map(str, there)) or "none was begun"
+        raise InputError(f"{folder} has the runs of a study's parts; name one of them: {names}")
+    return there[0]
+
+
+def name_of(folder: Path) -> str:
+    """The name of a run among those of its study: of a part's, that of the folder with all parts."""
+    return folder.parent.name if (folder.parent / PARTS).exists() else folder.name
 
 
 def ledger_of(folder: Path, plan: Plan) -> Ledger:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import random
 from collections.abc import Iterator, Sequence
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from loadstone.experiments import pruning, reference_treatments, repeating
@@ -18,6 +20,7 @@ from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.search import Failed, Search, SearchResult, expected_trials, next_probe
 from loadstone.model.records import TrialRow
+from loadstone.model.study import TrialSettings
 from loadstone.model.trial import Phase, Treatment, Trial
 
 if TYPE_CHECKING:
@@ -28,6 +31,12 @@ ROUND = 5
 
 OVERHEAD_S = 3.0
 """Resetting, draining, collecting: a first guess of what surrounds a trial."""
+
+DEPLOYING_S = 5.0
+"""Deploying processes: a first guess."""
+
+CLUSTER_S = 30.0
+"""Deploying on a cluster, which may have to be made: a first guess."""
 
 Campaign = pruning.Campaign
 """A capacity search: of a treatment, and which of its searches."""
@@ -57,11 +66,10 @@ def _place(treatment_id: str, trial: Trial | TrialRow) -> tuple[Any, ...]:
 def _step(plan: Plan, campaign: Campaign, records: Sequence[FinishedTrial]) -> NextTrial | SearchResult | Failed:
     """What a search does next, with the trials of the capacity model after it."""
     history = [record.outcome for record in records_of(campaign, records)]
-    step = next_probe(search_settings(plan), _of_search(history))
+    step = next_probe(search_settings(plan, campaign[0]), _of_search(history))
     if isinstance(step, SearchResult) and campaign in _modelled(plan):
-        return (
-            reference_treatments.next_load(step.result.breaking_point.value, plan.study.trial.duration, history) or step
-        )
+        duration_s = plan.of(campaign[0]).study.trial.duration
+        return reference_treatments.next_load(step.result.breaking_point.value, duration_s, history) or step
     return step
 
 
@@ -94,14 +102,13 @@ def remaining(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[R
     """About how many trials are still to come; of a guided study as many as if nothing more were left out."""
     if plan.study.load.capacity is None:
         return len(list(fixed_trials(plan, records))) - len(records)
-    settings = search_settings(plan)
     total = 0.0
     without = left_out(plan, records, foretold)
     for campaign in campaigns(plan):
         if campaign[0].id in without:
             continue
         history = [record.outcome for record in records_of(campaign, records)]
-        total += expected_trials(settings, _of_search(history))
+        total += expected_trials(search_settings(plan, campaign[0]), _of_search(history))
         if campaign in _modelled(plan):
             total += max(0, len(reference_treatments.LOADS) - sum(outcome.phase == "model" for outcome in history))
     return total
@@ -120,20 +127,41 @@ def failures(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
 
 
 def trial_seconds(plan: Plan) -> float:
-    """About how long a trial takes, before any has been seen: warm-up, window, and some seconds around them."""
-    return plan.study.trial.warmup + plan.study.trial.duration + OVERHEAD_S
+    """About how long a trial takes, before any has been seen: warm-up, window, pause, some seconds around them, and its
+    share of deployments."""
+    if plan.study.load.capacity is None:
+        trials = [trial.treatment for trial in fixed_trials(plan)]
+        deployed = [next(same) for _, same in itertools.groupby(trials, lambda treatment: treatment.deployment)]
+    else:
+        trials = deployed = list(plan.treatments)
+    seconds = [_seconds(plan.of(treatment).study.trial) for treatment in trials]
+    deploying = [_deploying_s(treatment) for treatment in deployed]
+    if plan.study.load.capacity is not None:
+        each = expected_trials(search_settings(plan, plan.treatments[0]), [])
+        rounds = math.ceil(each / ROUND) if plan.study.trial.order == "interleaved" and len(trials) > 1 else 1
+        return mean(seconds) + mean(deploying) * rounds / each
+    return (sum(seconds) + sum(deploying)) / len(trials)
 
 
-def search_settings(plan: Plan) -> Search:
-    """The capacity search of the study."""
-    capacity = plan.study.load.capacity
+def _seconds(trial: TrialSettings) -> float:
+    return trial.warmup + trial.duration + trial.pause + OVERHEAD_S
+
+
+def _deploying_s(treatment: Treatment) -> float:
+    return DEPLOYING_S if treatment.settings.orchestrator == "process" else CLUSTER_S
+
+
+def search_settings(plan: Plan, treatment: Treatment) -> Search:
+    """The capacity search of a treatment."""
+    own = plan.of(treatment).study
+    capacity = own.load.capacity
     assert capacity is not None
     return Search(
         start=capacity.start,
         highest=capacity.highest,
         precision=capacity.precision,
-        fine_s=plan.study.trial.duration,
-        bracket_s=min(capacity.bracket_duration, plan.study.trial.duration),
+        fine_s=own.trial.duration,
+        bracket_s=min(capacity.bracket_duration, own.trial.duration),
     )
 
 
@@ -157,30 +185,40 @@ def fixed_trials(plan: Plan, records: Sequence[FinishedTrial] = ()) -> Iterator[
     in a block, with its number 2 the second time. A rule may end it earlier: after how many blocks, ``records`` say.
     """
     study = plan.study
-    # A trace at its own pace is one load, whose rate is not given.
-    closed = study.load.closed
-    loads: Sequence[float] = closed.clients if closed is not None else study.load.rates or [0.0]
     if study.trial.order == "sequential":
-        for treatment, load, repetition in itertools.product(plan.treatments, loads, range(1, study.trial.most + 1)):
-            yield _fixed_trial(plan, treatment, load, repetition, 1)
+        for treatment in plan.treatments:
+            for load, repetition in itertools.product(_loads(plan, treatment), range(1, study.trial.most + 1)):
+                yield _fixed_trial(plan, treatment, load, repetition, 1)
         return
     runs = [(treatment, 1) for treatment in plan.treatments]
     if study.comparison is not None:
         runs.append((plan.baseline, 2))
+    # Treatments of one deployment follow each other: deploying takes longer than a trial.
+    deployments: dict[tuple[str, int], list[tuple[Treatment, int]]] = {}
+    for treatment, number in runs:
+        deployments.setdefault((treatment.deployment, number), []).append((treatment, number))
     shuffle = random.Random(study.load.seed).sample
     block: list[Trial] = []
     for repetition in range(1, study.trial.most + 1):
         if repeating.ends(study.trial.repetitions, repetition - 1, block, records):
             return
-        for treatment, number in shuffle(runs, len(runs)):
-            for load in shuffle(loads, len(loads)):
-                block.append(_fixed_trial(plan, treatment, load, repetition, number))
-                yield block[-1]
+        for together in shuffle([*deployments.values()], len(deployments)):
+            for treatment, number in shuffle(together, len(together)) if len(together) > 1 else together:
+                loads = _loads(plan, treatment)
+                for load in shuffle(loads, len(loads)):
+                    block.append(_fixed_trial(plan, treatment, load, repetition, number))
+                    yield block[-1]
+
+
+def _loads(plan: Plan, treatment: Treatment) -> Sequence[float]:
+    """The rates of a treatment, or its numbers of clients; a trace at its own pace is one load, without a rate."""
+    load = plan.of(treatment).study.load
+    return load.closed.clients if load.closed is not None else load.rates or [0.0]
 
 
 def _fixed_trial(plan: Plan, treatment: Treatment, load: float, repetition: int, number: int) -> Trial:
     phase: Phase = "fixed" if plan.study.load.closed is None else "closed"
-    return _trial(plan, treatment, phase, load, plan.study.trial.duration, repetition, number)
+    return _trial(plan, treatment, phase, load, plan.of(treatment).study.trial.duration, repetition, number)
 
 
 def _in_turn(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered]) -> list[Campaign]:
@@ -205,14 +243,15 @@ def _trial(
     plan: Plan, treatment: Treatment, phase: Phase, amount: float, duration_s: float, repetition: int, number: int
 ) -> Trial:
     """``amount`` is the rate, or the number of clients where the phase is ``closed``."""
-    load = plan.study.load.model_dump(mode="json", exclude={"rates", "capacity", "seed"})
-    load["slo"] = plan.study.load.objective.model_dump(mode="json") if plan.study.load.objective else None
+    own = plan.of(treatment)
+    load = own.study.load.model_dump(mode="json", exclude={"rates", "capacity", "seed"})
+    load["slo"] = own.study.load.objective.model_dump(mode="json") if own.study.load.objective else None
     if load["closed"] is not None:
         del load["closed"]["clients"]
     # The seed knows no treatment: equal trials of two treatments send the same requests, which pairs them. So do the
     # two runs of a baseline in its block.
     probe = 1 if phase in ("fixed", "closed") else number
-    seed = _number([plan.study.load.seed, phase, amount, repetition, probe])
+    seed = _number([own.study.load.seed, phase, amount, repetition, probe])
     return Trial(
         treatment=treatment,
         phase=phase,
@@ -220,9 +259,9 @@ def _trial(
         clients=int(amount) if phase == "closed" else None,
         repetition=repetition,
         number=number,
-        warmup_s=plan.study.trial.warmup,
+        warmup_s=own.study.trial.warmup,
         duration_s=duration_s,
-        load_digest=f"{_number([load, dict(plan.files)]):016x}",
+        load_digest=f"{_number([load, dict(own.files)]):016x}",
         seed=seed,
     )
 

@@ -14,11 +14,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from loadstone.experiments.plan import Plan
+from loadstone.experiments.plan import Own, Plan
 from loadstone.model.application import Application
 from loadstone.model.base import abridged
+from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from loadstone.model.study import Study
+from loadstone.model.factors import called
+from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
 
 _SHOWN = 4
@@ -43,7 +45,12 @@ def read(folder: Path) -> Plan:
     try:
         study, application = _study(stored["study"]), _application(stored["application"])
         treatments = tuple(_treatment(treatment, stored, study, application) for treatment in stored["treatments"])
-        return Plan(study, application, stored["application_digest"], treatments, files=stored["files"])
+        named = {name: _application(each) for name, each in stored.get("applications", {}).items()}
+        own = tuple(
+            Own(_own(stored["study"], each), named.get(each.application, application), files=stored["files"])
+            for each in treatments
+        )
+        return Plan(study, application, stored["application_digest"], treatments, own)
     except (ValidationError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder}/plan.json{_by(stored)} cannot be read by this release: {error}") from None
 
@@ -84,22 +91,34 @@ def _given(operation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _treatment(data: Mapping[str, Any], stored: Mapping[str, Any], study: Study, application: Application) -> Treatment:
-    keys = ("settings", "resources", "script_digest", "dataset_digest")
+    keys = ("levels", "settings", "resources", "replicas", "script_digest", "dataset_digest", "varied")
+    settings = Settings.model_validate(data["settings"])
     return Treatment.model_validate(
         {
-            "application": application.name,
-            "application_digest": stored["application_digest"],
-            "factors": tuple(study.factors),
+            "application": data.get("application", application.name),
+            "application_digest": data.get("application_digest", stored["application_digest"]),
+            "levels": {name: called(name, None, settings) for name in study.factors},
             "known_as": data["id"],
             **{key: data[key] for key in keys if key in data},
         }
     )
 
 
+def _own(study: Mapping[str, Any], treatment: Treatment) -> Study:
+    """The study of one treatment."""
+    document = Document.of({**study, **treatment.settings.model_dump(mode="json")}, "plan.json").without(
+        "factors", "except"
+    )
+    values = ((tuple(path.split(".")), value) for path, value in (treatment.varied or {}).items())
+    return _study(document.with_values((path, value, path) for path, value in values).data)
+
+
 def _meaning(plan: Plan) -> dict[str, Any]:
     """What decides what is run, without digests and ids: they change with every key that a release adds."""
     meant: dict[str, Any] = json.loads(json.dumps(plan.as_data()))
-    treatments = {treatment["label"]: {**treatment, "id": None} for treatment in meant["treatments"]}
+    treatments = {
+        treatment["label"]: {**treatment, "id": None, "application_digest": None} for treatment in meant["treatments"]
+    }
     return {**{key: meant[key] for key in ("study", "application", "files")}, "treatments": treatments}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,8 @@ def supposed(
         if not assignment.startswith(_OBJECTIVE):
             document.override(assignment)
     _make_room(document)
-    changed = _with_replicas(make_plan(document), replicas)
+    _set_replicas(document, replicas)
+    changed = make_plan(document)
     changes = [*assignments, *(f"replicas.{name}={count}" for name, count in replicas.items())]
     return " ".join(changes) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
 
@@ -80,10 +80,13 @@ def _as_study(plan: Mapping[str, Any], treatment_id: str) -> Document:
     settings = {name: value for name, value in known["settings"].items() if value is not None}
     for name in ("factors", "except", "comparison"):
         study.pop(name, None)
+    study |= {"resources": known["resources"], "replicas": known.get("replicas") or {}}
+    values = ((tuple(path.split(".")), value) for path, value in (known.get("varied") or {}).items())
     # Only what is deployed matters; how it is loaded may have come from files that are gone.
     study["load"] = {"rates": [1], "slo": {"p99": "1s"}}
     study["trial"] = {}
-    return Document.of({**study, **settings}, plan.get("source") or Path("study.yaml"))
+    document = Document.of({**study, **settings}, plan.get("source") or Path("study.yaml"))
+    return document.with_values((path, value, path) for path, value in values if path[0] not in ("load", "trial"))
 
 
 def _make_room(document: Document) -> None:
@@ -93,15 +96,16 @@ def _make_room(document: Document) -> None:
         document.override("cluster.infrastructure=namespaces")
 
 
-def _with_replicas(plan: Plan, replicas: Mapping[str, int]) -> Plan:
-    services = dict(plan.application.services)
+def _set_replicas(document: Document, replicas: Mapping[str, int]) -> None:
+    """As the key ``replicas`` of the study."""
+    application = make_plan(document).application
+    services = list(application.services)
     for name, count in replicas.items():
         if name != ALL and name not in services:
-            known = did_you_mean(name, list(services))
-            raise InputError(f"--replicas {name}: {plan.application.name} has no such service{known}")
+            known = did_you_mean(name, services)
+            raise InputError(f"--replicas {name}: {application.name} has no such service{known}")
         for service in services if name == ALL else [name]:
-            services[service] = services[service].model_copy(update={"replicas": count})
-    return replace(plan, application=plan.application.model_copy(update={"services": services}))
+            document.put(("replicas", service), count, f"replicas.{service}={count}")
 
 
 def _nodes(plan: Plan, nodes: Sequence[Node]) -> list[Node]:

@@ -44,6 +44,8 @@ class Cluster(Model):
     """Of infrastructure ``hosts``: packages of programs that hosts lack are installed by ``apt-get``, and stay."""
     link: Link | None = None
     """The network links of emulated hosts."""
+    emulated_ok: bool = False
+    """Allow what ``--emulated-ok`` of ``loadstone run`` allows, so that the study runs without that option."""
     images: Literal["packaged", "official"] = "packaged"
     """Stores in containers: made from the distribution's packages, or the official images, pulled."""
     registry: Annotated[str | None, Field(examples=["registry.example.org:5000/loadstone"])] = None

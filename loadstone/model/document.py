@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -31,6 +32,7 @@ class Document:
         self._lines: dict[KeyPath, int] = {}
         self._most_values = len(text) + _MOST_REPEATED
         self._overrides: dict[KeyPath, str] = {}
+        self._from: dict[KeyPath, KeyPath] = {}
         try:
             node = yaml.compose(text, Loader=Loader)
             self.data: Any = None if node is None else self._construct(node, ())
@@ -60,6 +62,48 @@ class Document:
         document = cls("{}", source)
         document.data, document._lines = copy.deepcopy(dict(data)), dict.fromkeys(_paths(data), 0)
         return document
+
+    def with_values(self, values: Iterable[tuple[KeyPath, Any, KeyPath]]) -> Self:
+        """A copy with a value put at each path; problems with it name the place that the path comes with."""
+        made = self.without()
+        for path, value, place in values:
+            made._set(path, value, dotted(place))
+            if place != path:
+                made._from[path] = place
+        return made
+
+    def without(self, *keys: str) -> Self:
+        """A copy without these keys."""
+        made = copy.copy(self)
+        made.data = copy.deepcopy({key: value for key, value in self.data.items() if key not in keys})
+        made._from = dict(self._from)
+        return made
+
+    def merged(self, patch: Mapping[str, Any], place: KeyPath) -> Self:
+        """A copy with a patch of RFC 7396 merged in: null removes; problems with it name ``place`` and on."""
+        made = self.without()
+        for path, value in _leaves(patch, self.data):
+            if value is None:
+                made.remove(path)
+            else:
+                made._set(path, copy.deepcopy(value), dotted(place))
+                made._from[path] = (*place, *path)
+        return made
+
+    def remove(self, path: KeyPath) -> None:
+        """Without what is at ``path``, if there is something."""
+        if self.has(path):
+            target = functools.reduce(lambda part, key: part[key], path[:-1], self.data)
+            del target[path[-1]]
+
+    def has(self, path: KeyPath) -> bool:
+        """Whether there is a value at a path."""
+        value = self.data
+        for key in path:
+            if not isinstance(value, dict) or key not in value:
+                return False
+            value = value[key]
+        return True
 
     def _construct(self, node: yaml.Node, path: KeyPath) -> Any:
         line = node.start_mark.line + 1
@@ -100,6 +144,10 @@ class Document:
     def problem(self, path: Iterable[str | int], text: str) -> Problem:
         """A problem at a key path of this document, or of the ``--set`` that gave the value."""
         parts = tuple(path)
+        while moved := max((path for path in self._from if parts[: len(path)] == path), key=len, default=None):
+            parts = (*self._from[moved], *parts[len(moved) :])
+        if parts not in self._lines:  # made above a value that was put
+            parts = next((place for path, place in self._from.items() if path[: len(parts)] == parts), parts)
         for overridden, assignment in self._overrides.items():
             made = parts not in self._lines and overridden[: len(parts)] == parts
             if made or parts[: len(overridden)] == overridden:
@@ -110,19 +158,27 @@ class Document:
         """Apply ``a.b=c`` (the value is YAML) as ``--set`` does."""
         name, separator, value = assignment.partition("=")
         keys = tuple(key.strip() for key in name.split("."))
+        if keys[0] == "factors":  # the name of a factor may be a path itself
+            keys = (keys[0], ".".join(keys[1:]))
         if not separator or not all(keys):
             raise InputError(f"--set {assignment!r}: expected KEY.KEY=VALUE, for example trial.duration=30s")
         self.put(keys, Document(f"value: {value}", f"--set {assignment}").data["value"], assignment)
 
     def put(self, keys: KeyPath, value: Any, assignment: str) -> None:
         """Set the value at ``keys``; problems there name ``--set`` and the assignment."""
+        self._set(keys, value, f"--set {assignment!r}")
+        self._from = {path: place for path, place in self._from.items() if path[: len(keys)] != keys}
+        self._overrides[keys] = assignment
+
+    def _set(self, keys: KeyPath, value: Any, source: str) -> None:
         target = self.data
         for key in keys[:-1]:
-            target = target.setdefault(key, {})
+            if target.get(key) is None:
+                target[key] = {}
+            target = target[key]
             if not isinstance(target, dict):
-                raise InputError(f"--set {assignment!r}: {key!r} has no keys below it")
+                raise InputError(f"{source}: {key!r} has no keys below it")
         target[keys[-1]] = value
-        self._overrides[keys] = assignment
 
     def parse(self, model: type[ModelType]) -> ModelType:
         """This document as ``model``; raises InputError with every problem, each with its line."""
@@ -168,6 +224,16 @@ class Document:
 def dotted(path: KeyPath) -> str:
     """``load.rates.0``"""
     return ".".join(map(str, path))
+
+
+def _leaves(patch: Mapping[str, Any], data: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """What a patch sets, by path: a mapping where none is there is one value, and replaces what was."""
+    for key, value in patch.items():
+        there = data.get(key) if isinstance(data, dict) else None
+        if isinstance(value, dict) and isinstance(there, dict) and (*at, key) != ("factors",):
+            yield from _leaves(value, there, (*at, key))
+        else:
+            yield (*at, key), value
 
 
 def _paths(value: Any, at: KeyPath = ()) -> Iterator[KeyPath]:

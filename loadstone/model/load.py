@@ -256,6 +256,11 @@ class Load(Model):
         return isinstance(self.arrival, Replay) and self.arrival.speed is not None
 
     @property
+    def kind(self) -> Literal["rates", "capacity", "closed"]:
+        """How much load there is: at given rates (a trace's own is one), in a search, or that of clients."""
+        return "capacity" if self.capacity is not None else "closed" if self.closed is not None else "rates"
+
+    @property
     def objective(self) -> Slo | None:
         """The SLO, wherever it stands."""
         return self.capacity.slo if self.capacity is not None else self.slo

@@ -103,6 +103,22 @@ def show(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def brief(value: Any) -> str:
+    """A value of a file as a name: ``8``, ``on``, ``100,200``, ``cpu:1,memory:1GiB``."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "on" if value else "off"
+        case list() | tuple():
+            return ",".join(map(brief, value))
+        case dict():
+            return str(value.get("name") or ",".join(f"{key}:{brief(each)}" for key, each in value.items()))
+        case float():
+            return f"{value:.12g}"
+    return str(value)
+
+
 def known_keys(schema: Schema, path: KeyPath) -> list[str]:
     """The keys that a JSON Schema has for the object at ``path``."""
     return [key for node in _at(schema, path) for key in node.get("properties", {})]

@@ -115,8 +115,9 @@ class PublishedTable(Model):
     of: Annotated[float, Field(gt=0)] = 1.0
     """What a value is a part of, where the published table has counts and the measure is a share."""
     levels: dict[str, str | float | PublishedColumn] = {}
-    """The settings that it was measured under: names of a study's settings, ``application``, ``workers`` (nodes that
-    run replicas) and ``generators`` (hosts that generate the load)."""
+    """The settings that it was measured under: names of a study's settings and factors, those of its load, trials and
+    cluster by path (``load.connections``; durations in seconds), ``application``, ``workers`` (nodes that run replicas)
+    and ``generators`` (hosts that generate the load)."""
 
     def findings(self) -> Iterator[Finding]:
         if (self.measure is None) != bool(self.why):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationError, field_validator
 
 from loadstone.model import papers
 from loadstone.model.application import Resources
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
+from loadstone.model.claim import Claim
 from loadstone.model.cluster import Cluster
 from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating, Repetitions
 from loadstone.model.delays import Delays
@@ -19,7 +20,7 @@ from loadstone.model.environment import Environment, orchestrator_for
 from loadstone.model.guest import Vm
 from loadstone.model.interference import Stressor
 from loadstone.model.load import Load
-from loadstone.model.messages import message, show
+from loadstone.model.messages import brief, message, show
 from loadstone.model.observing import Metrics, Traces, or_off
 from loadstone.model.placement import Placement, Splits
 from loadstone.model.proxy import Proxy, or_none
@@ -39,6 +40,7 @@ Name = Annotated[
     str, Matches(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "letters, digits, '.', '_' and '-', no spaces, at most 64")
 ]
 Reset = Literal["never", "per-treatment", "per-trial"]
+Count = Annotated[int, Field(ge=1, le=1000)]
 
 
 def _form(levels: Any) -> str:
@@ -104,6 +106,17 @@ class Settings(Model):
         return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
+SETTABLE = (*Settings.model_fields, "application", "cluster", "resources", "replicas", "stacks", "load", "trial")
+"""What levels of factors may set: these, or what is below them."""
+
+
+def is_bundle(level: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a level sets several settings: a mapping of a name, and of paths to values."""
+    if not isinstance(level, dict) or "name" not in level or len(level) < 2:
+        return False
+    return all(str(path).split(".")[0] in SETTABLE for path in level if path != "name")
+
+
 class TrialSettings(Model):
     """How one trial is run and how often."""
 
@@ -118,6 +131,10 @@ class TrialSettings(Model):
     """``interleaved`` spreads a machine's drift over all treatments; ``sequential`` finishes one after the other."""
     reset: Reset = "per-trial"
     """When stores are emptied and filled anew."""
+    redeploy: Literal["per-treatment", "per-trial"] = "per-treatment"
+    """When the application is removed and deployed anew."""
+    pause: Pause = 0.0
+    """How long nothing is sent between the end of a trial and the next one."""
     on_invalid: Literal["continue", "stop"] = "continue"
     """Whether the study goes on after an invalid trial."""
 
@@ -153,13 +170,18 @@ class Study(Settings):
     """A built-in application's name, or the path of an application or compose file, relative to the study file."""
     cluster: Cluster = Cluster()
     """The nodes that the study needs."""
-    factors: dict[str, Levels] = {}
-    """Levels by factor: any of the settings above. A treatment is one combination; all are run. All splits of the
-    application over nodes: ``placement: {tiers: all-splits, nodes: 2}``."""
+    factors: Annotated[
+        dict[str, Levels], Field(examples=[{"scaling": ["baseline", "vertical"], "load.connections": [8, 64]}])
+    ] = {}
+    """Levels by factor. A factor is any setting, by its path (``load.connections``), or a name whose levels set several
+    (``series: [{name: 400x60, load.rates: [400], trial.duration: 60s}]``). A treatment is one combination; all are
+    run. All splits of the application over nodes: ``placement: {tiers: all-splits, nodes: 2}``."""
     except_: Annotated[list[dict[str, Any]], Field(alias="except")] = []
     """Combinations to leave out: each names levels by factor, and drops all treatments that have them."""
     resources: dict[str, Resources] = {}
     """Limits that replace those of the application, by service."""
+    replicas: dict[str, Count] = {}
+    """Numbers of replicas that replace those of the application, by service; ``scaling: horizontal`` doubles them."""
     stacks: Stacks = Stacks()
     """Observability stacks that run beside the application: ``[prometheus, grafana, jaeger]``,
     ``[elastic]``; by default none."""
@@ -170,6 +192,18 @@ class Study(Settings):
     report: Report | None = None
     """Spans whose single runs and distances the report draws; by default none, and all requests in a reproduction by
     best-fit runs."""
+    claims: list[Claim] = []
+    """What the study, or the paper that it reproduces, claims: the report says of each whether the run confirms it."""
+    parts: Annotated[
+        list[dict[str, Any]], Field(examples=[[{"name": "scaling", "factors": {"scaling": ["baseline", "vertical"]}}]])
+    ] = []
+    """Several studies in one file: each has a ``name`` and the keys that are its own, which are merged over those of
+    the file (null removes one; ``factors`` replace those of the file). Each is run alone with ``--part``; one run
+    folder has all of them."""
+    scale: dict[Literal["paper", "here"], dict[str, Any]] = {}
+    """Keys that differ by scale, ``{here: {trial: {duration: 5s}}}``, of the file or of a part, merged last: ``paper``
+    as published, ``here`` for one machine. ``--scale`` chooses; by default ``here`` where nodes come from this
+    machine."""
     comparison: Comparison | None = None
     """Which treatment the others are compared with, ``{}`` for the first; at fixed loads it runs twice in a block."""
 
@@ -182,6 +216,8 @@ class Study(Settings):
 
     def findings(self) -> Iterator[Finding]:
         """Contradictions in the file itself; what needs the application or adapters is checked by the plan."""
+        for index, claim in enumerate(self.claims):
+            yield from ((("claims", index, *path), text) for path, text in claim.findings())
         for path, text in self.stacks.findings():
             yield ("stacks", *path), text
         for path, text in self.load.findings():
@@ -199,12 +235,12 @@ class Study(Settings):
                 yield ("trial", "duration"), f"{text}, {format_seconds(latency)}; measure longer"
 
     def _wrong_factors(self) -> Iterator[Finding]:
-        names = list(Settings.model_fields)
         for name, levels in self.factors.items():
-            if name not in names:
-                yield ("factors", name), f"{name!r} is not a factor" + did_you_mean(name, names)
+            varies_several = isinstance(levels, list) and all(map(is_bundle, levels))
+            if name.split(".")[0] not in SETTABLE and not varies_several:
+                yield ("factors", name), f"{name!r} is not a factor" + did_you_mean(name, [*SETTABLE])
                 continue
-            if name in self.model_fields_set:
+            if name in Settings.model_fields and name in self.model_fields_set:
                 yield (name,), f"{name!r} is a setting and a factor at once; keep one"
             if isinstance(levels, Splits):
                 yield from ((("factors", name, *path), text) for path, text in levels.findings())
@@ -215,6 +251,8 @@ class Study(Settings):
                 where = ("factors", name, index)
                 if level in levels[:index]:
                     yield where, f"level {show(level)} is given twice"
+                if name not in Settings.model_fields or is_bundle(level):
+                    continue
                 if wrong := _not_a_level(name, level):
                     yield where, wrong
         count = math.prod(len(levels) for levels in self.factors.values() if isinstance(levels, list))
@@ -272,41 +310,44 @@ class Study(Settings):
         assert isinstance(levels, list), f"{factor}: only a plan knows which levels there are"
         return levels
 
-    def treatments(self) -> list[Settings]:
-        """The cross product of the factors' levels without what ``except`` drops, in file order."""
-        fixed = {name: getattr(self, name) for name in Settings.model_fields}
-        treatments = [Settings.model_validate({**fixed, **chosen}) for chosen in self._combinations()]
-        if "orchestrator" in {*self.model_fields_set, *self.factors}:
-            return treatments
-        workers = self.cluster.workers
-        return [
-            settings.model_copy(update={"orchestrator": orchestrator_for(settings.environment, workers)})
-            for settings in treatments
-        ]
+    @property
+    def names_environment(self) -> bool:
+        """Whether it says what replicas run in, or on what; else they may run in what is there."""
+        return "environment" in self.model_fields_set or bool(self.cluster.machine)
+
+    @property
+    def settings(self) -> Settings:
+        """What one treatment fixes; left out, the orchestrator follows the environment."""
+        found = Settings.model_construct(**{name: getattr(self, name) for name in Settings.model_fields})
+        if "orchestrator" in self.model_fields_set:
+            return found
+        return found.model_copy(update={"orchestrator": orchestrator_for(self.environment, self.cluster.workers)})
+
+    def combinations(self) -> list[dict[str, int]]:
+        """Each treatment's levels, by factor the index of one: all combinations but those of ``except``, in order."""
+        chosen = itertools.product(*(range(len(self.levels(factor))) for factor in self.factors))
+        found = [dict(zip(self.factors, levels, strict=True)) for levels in chosen]
+        return [levels for levels in found if not any(self._has(levels, dropped) for dropped in self.except_)]
 
     def baseline(self) -> int:
-        """Which of ``treatments`` the others are compared with."""
+        """Which of ``combinations`` the others are compared with."""
         return self._baseline() or 0
 
     def _baseline(self) -> int | None:
         named = self.comparison.baseline if self.comparison is not None else {}
-        chosen = enumerate(self._combinations())
-        return next((i for i, other in chosen if all(k in other and _is(other[k], v) for k, v in named.items())), None)
+        return next((i for i, levels in enumerate(self.combinations()) if self._has(levels, named)), None)
 
-    def _combinations(self) -> Iterator[dict[str, Any]]:
-        for levels in itertools.product(*map(self.levels, self.factors)):
-            chosen = dict(zip(self.factors, levels, strict=True))
-            if not any(all(_is(chosen[k], v) for k, v in drop.items()) for drop in self.except_):
-                yield chosen
+    def _has(self, chosen: dict[str, int], named: dict[str, Any]) -> bool:
+        return all(name in chosen and _is(self.levels(name)[chosen[name]], level) for name, level in named.items())
 
 
 def _is(level: Any, named: Any) -> bool:
     """Whether a level is the one that is named: as it is written, or by the name that it has."""
-    return bool(level == named or (isinstance(level, dict) and named is not None and level.get("name") == named))
+    return bool(level == named or (isinstance(level, dict | list) and named is not None and brief(level) == str(named)))
 
 
 def _called(level: Any) -> str:
-    return str(level["name"]) if isinstance(level, dict) and "name" in level else show(level)
+    return brief(level) if isinstance(level, dict) and "name" in level else show(level)
 
 
 def _not_a_level(factor: str, level: Any) -> str | None:

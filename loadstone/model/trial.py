@@ -24,7 +24,7 @@ def _given(fields: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-_NAMES: Any = {"factors": True, "settings": {"placement": {"name"}}}
+_NAMES: Any = {"levels": True, "settings": {"placement": {"name"}}}
 """What a treatment is called, not what it is."""
 
 
@@ -34,9 +34,13 @@ class Treatment(Model):
     application: str
     application_digest: str
     settings: Settings
-    factors: tuple[str, ...]
-    """The names of the factors that the study varies."""
+    levels: dict[str, str] = {}
+    """What the level of each factor is called."""
     resources: dict[str, Resources] = {}
+    replicas: dict[str, int] | None = None
+    """Numbers of replicas that are not the application's own, by service."""
+    varied: dict[str, Any] | None = None
+    """What factors set of the load, the trials and the cluster, by dotted path."""
     script_digest: str | None = None
     """Of the text of a Lua workload: another script is another treatment."""
     dataset_digest: str | None = None
@@ -50,10 +54,12 @@ class Treatment(Model):
         return self.known_as or _digest(self.model_dump(mode="json", exclude=_NAMES, exclude_none=True))
 
     @property
-    def levels(self) -> dict[str, str]:
-        """Level by factor name."""
-        levels = {name: getattr(self.settings, name) for name in self.factors}
-        return {name: "none" if level is None else str(level) for name, level in levels.items()}
+    def deployment(self) -> str:
+        """A hash of what is deployed; treatments that differ only in their load or their trials have the same."""
+        varied = {
+            path: value for path, value in (self.varied or {}).items() if not path.startswith(("load.", "trial."))
+        }
+        return self.model_copy(update={"varied": varied or None, "known_as": None}).id
 
     @property
     def label(self) -> str:

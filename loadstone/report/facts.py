@@ -9,6 +9,7 @@ from typing import Any
 
 from loadstone.analysis.evidence import AuditedLimit
 from loadstone.model.records import AuditRow, TrialRow
+from loadstone.model.records.run_files import StudyFile
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
 
@@ -65,15 +66,23 @@ def study(content: Content) -> Iterator[tuple[str, str]]:
     if content.closed:
         yield "Arrivals", "closed loop: each client waits for its answer"
     elif given.load.process:
-        yield "Arrivals", f"{given.load.process}, open loop"
+        processes = dict.fromkeys(each.load.process for each in _studies(content))
+        yield "Arrivals", f"{' or '.join(processes)}, open loop"
     if given.load.driver != "stone":
         yield "Driver", given.load.driver
     if given.trial.duration:
-        yield "Window", f"{given.trial.duration} after {given.trial.warmup} of warm-up"
+        windows = dict.fromkeys(f"{each.trial.duration} after {each.trial.warmup}" for each in _studies(content))
+        yield "Window", f"{' or '.join(windows)} of warm-up"
     if trials:
         yield from _environment(trials)
         yield "Documents", ", ".join(sorted({row.documents for row in trials}))
         yield "Started", min(row.started for row in trials)[:16].replace("T", " ")
+
+
+def _studies(content: Content) -> list[StudyFile]:
+    """The study of each treatment, as factors changed it."""
+    run = content.run
+    return [run.study_of(treatment.id) for treatment in run.plan.treatments] or [run.study]
 
 
 def _environment(trials: Sequence[TrialRow]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.report import (
+    claims,
     comparison,
     distributions,
     environments,
@@ -19,6 +20,7 @@ from loadstone.report.content import Content
 from loadstone.report.section import Gather, Section
 
 SECTIONS: tuple[Gather, ...] = (
+    claims.gather,
     comparison.gather,
     environments.gather,
     interference.gather,

@@ -15,8 +15,9 @@ from loadstone import api
 from loadstone.cli.main import run_command
 from loadstone.experiments import runs, schedule, stored_plan
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan, read_plan, read_plans
 from loadstone.experiments.resume import look, reopen
+from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from tests.experiments.fakes import STUDY, write_study
 from tests.trial_rows import row_of
@@ -141,12 +142,12 @@ def test_every_study_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     ]
     assert len(studies) > 10
     for study in studies:
-        document, plan = read_plan(study)
-        folder = runs.create(tmp_path / study.stem, document, plan, [], {})
-        again = stored_plan.adopt(folder, plan)
-        assert [treatment.id for treatment in again.treatments] == [treatment.id for treatment in plan.treatments], (
-            study
-        )
+        document = Document.read(study)
+        for part, plan in read_plans(document).items():
+            folder = runs.create(tmp_path / study.stem / part, document, plan, [], {})
+            again = stored_plan.adopt(folder, plan)
+            ids = [treatment.id for treatment in plan.treatments]
+            assert [treatment.id for treatment in again.treatments] == ids, (study, part)
 
 
 def test_a_plan_that_is_not_understood_names_its_release(half: Half) -> None:

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadstone.model import factors
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.study import Settings, Study
@@ -28,13 +29,22 @@ LEVELS: dict[str, list[str]] = {
 }
 
 
+def document(**keys: Any) -> Document:
+    return Document(yaml.safe_dump({**MINIMAL, **keys}, sort_keys=False), "study.yaml")
+
+
 def study(**keys: Any) -> Study:
-    return Document(yaml.safe_dump({**MINIMAL, **keys}, sort_keys=False), "study.yaml").parse(Study)
+    return document(**keys).parse(Study)
+
+
+def treatments(**keys: Any) -> list[Settings]:
+    given_ = document(**keys)
+    return [varied.study.settings for varied in factors.resolve(given_, factors.common(given_))]
 
 
 def test_what_a_minimal_study_means() -> None:
     found = study()
-    assert found.treatments() == [Settings()]
+    assert treatments() == [Settings()]
     assert found.load.arrival == "poisson"
     assert (found.trial.repetitions, found.trial.order, found.trial.reset) == (1, "interleaved", "per-trial")
     assert found.load.objective == found.load.slo
@@ -48,9 +58,9 @@ def test_the_objective_of_a_search_stands_with_it() -> None:
 
 
 def test_treatments_are_the_cross_product_in_file_order() -> None:
-    found = study(factors={"scaling": ["vertical", "baseline"], "profile": ["paper", "default"]}, documents="mongodb")
-    treatments = [(t.scaling, t.profile, t.documents) for t in found.treatments()]
-    assert treatments == [
+    varied = {"scaling": ["vertical", "baseline"], "profile": ["paper", "default"]}
+    found = [(each.scaling, each.profile, each.documents) for each in treatments(factors=varied, documents="mongodb")]
+    assert found == [
         ("vertical", "paper", "mongodb"),
         ("vertical", "default", "mongodb"),
         ("baseline", "paper", "mongodb"),
@@ -59,42 +69,42 @@ def test_treatments_are_the_cross_product_in_file_order() -> None:
 
 
 def test_except_drops_what_matches_all_it_names() -> None:
-    found = study(
+    found = treatments(
         factors={"scaling": ["baseline", "vertical"], "high_availability": ["on", "off"]},
         **{"except": [{"scaling": "vertical", "high_availability": "on"}]},
     )
-    levels = [(t.scaling, t.high_availability) for t in found.treatments()]
+    levels = [(each.scaling, each.high_availability) for each in found]
     assert levels == [("baseline", "on"), ("baseline", "off"), ("vertical", "off")]
 
 
 @st.composite
 def factors_and_exceptions(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
     names = draw(st.lists(st.sampled_from(list(LEVELS)), unique=True, min_size=1))
-    factors = {name: draw(st.lists(st.sampled_from(LEVELS[name]), unique=True, min_size=1)) for name in names}
-    item = st.fixed_dictionaries({}, optional={name: st.sampled_from(levels) for name, levels in factors.items()})
-    return factors, draw(st.lists(item.filter(bool), max_size=4))
+    varied = {name: draw(st.lists(st.sampled_from(LEVELS[name]), unique=True, min_size=1)) for name in names}
+    item = st.fixed_dictionaries({}, optional={name: st.sampled_from(levels) for name, levels in varied.items()})
+    return varied, draw(st.lists(item.filter(bool), max_size=4))
 
 
 @given(factors_and_exceptions())
 def test_treatments_are_all_combinations_that_no_exception_matches(
     given_: tuple[dict[str, list[str]], list[dict[str, str]]],
 ) -> None:
-    factors, exceptions = given_
-    found = study(factors=factors, **{"except": exceptions})
-    combinations = [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
+    varied, exceptions = given_
+    found = treatments(factors=varied, **{"except": exceptions})
+    combinations = [dict(zip(varied, levels, strict=True)) for levels in itertools.product(*varied.values())]
     kept = [
         combination
         for combination in combinations
         if not any(drop.items() <= combination.items() for drop in exceptions)
     ]
-    assert [{name: getattr(t, name) for name in factors} for t in found.treatments()] == kept
+    assert [{name: getattr(each, name) for name in varied} for each in found] == kept
 
 
 @given(factors_and_exceptions())
 def test_a_study_survives_writing_and_reading(given_: tuple[dict[str, list[str]], list[dict[str, str]]]) -> None:
-    factors, exceptions = given_
+    varied, exceptions = given_
     found = study(
-        factors=factors,
+        factors=varied,
         **{"except": exceptions},
         resources={"geo": {"cpu": 0.5, "memory": "256MiB"}},
         load={"capacity": {"slo": {"p99": "200ms", "p50": "20ms"}, "precision": "7.5%"}, "timeout": "1500ms"},
@@ -109,4 +119,4 @@ def test_more_combinations_than_anybody_means_are_refused_before_they_are_made()
     periods = [{"period": f"{count}s"} for count in range(1, 27)]
     with pytest.raises(InputError, match=r"factors: 1,040 combinations of levels are more than 1,000; vary fewer"):
         study(factors={"delays": delays, "metrics": periods})
-    assert len(study(factors={"delays": delays, "metrics": periods[:25]}).treatments()) == 1_000
+    assert len(study(factors={"delays": delays, "metrics": periods[:25]}).combinations()) == 1_000

@@ -25,7 +25,7 @@ TREATMENT = Treatment(
     application="hotel-reservation",
     application_digest="0" * 12,
     settings=Settings(workload="mixed", environment="bare"),
-    factors=("scaling",),
+    levels={"scaling": "baseline"},
 )
 TRIAL = Trial(
     treatment=TREATMENT,
@@ -61,6 +61,8 @@ OTHER_TREATMENT: dict[str, Any] = {
     "application_digest": "2" * 12,
     "settings": Settings(workload="mixed", scaling="horizontal"),
     "resources": {"geo": Resources(cpu=1)},
+    "replicas": {"geo": 2},
+    "varied": {"load.connections": 8},
     "script_digest": "5" * 12,
     "dataset_digest": "6" * 12,
     "known_as": "7" * 12,
@@ -91,13 +93,13 @@ def test_another_level_is_another_treatment(field: str) -> None:
     assert TREATMENT.model_copy(update={"settings": changed}).id != TREATMENT.id
 
 
-@pytest.mark.parametrize("field", sorted(set(Treatment.model_fields) - {"factors"}))
+@pytest.mark.parametrize("field", sorted(set(Treatment.model_fields) - {"levels"}))
 def test_anything_else_that_is_deployed_is_another_treatment(field: str) -> None:
     assert TREATMENT.model_copy(update={field: OTHER_TREATMENT[field]}).id != TREATMENT.id
 
 
 def test_the_same_deployment_has_one_id_whatever_the_study_varies() -> None:
-    assert TREATMENT.model_copy(update={"factors": ()}).id == TREATMENT.id
+    assert TREATMENT.model_copy(update={"levels": {}}).id == TREATMENT.id
 
 
 @pytest.mark.parametrize("field", Trial.model_fields)
@@ -130,9 +132,16 @@ def test_a_trial_read_back_from_its_file_has_the_same_id(
 
 def test_labels_say_what_is_varied() -> None:
     assert TREATMENT.label == "scaling=baseline"
-    assert TREATMENT.model_copy(update={"factors": ("scaling", "workload")}).label == "scaling=baseline workload=mixed"
-    assert TREATMENT.model_copy(update={"factors": ()}).label == "hotel-reservation"
-    proxied = TREATMENT.model_copy(update={"factors": ("proxy",)})
-    assert proxied.label == "proxy=none"
-    settings = TREATMENT.settings.model_copy(update={"proxy": Proxy(workers=4)})
-    assert proxied.model_copy(update={"settings": settings}).label == "proxy=workers:4,connections:1024"
+    two = TREATMENT.model_copy(update={"levels": {"scaling": "baseline", "load.connections": "8"}})
+    assert two.label == "scaling=baseline load.connections=8"
+    assert TREATMENT.model_copy(update={"levels": {}}).label == "hotel-reservation"
+
+
+def test_a_deployment_serves_treatments_that_differ_in_load_and_trials_alone() -> None:
+    ids = {
+        TREATMENT.model_copy(update={"varied": varied}).deployment
+        for varied in (None, {"load.connections": 8}, {"load.rates": [400.0], "trial.duration": 60.0})
+    }
+    assert ids == {TREATMENT.deployment}
+    larger = TREATMENT.model_copy(update={"varied": {"cluster.workers": 19, "load.connections": 8}})
+    assert larger.deployment != TREATMENT.deployment

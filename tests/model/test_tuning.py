@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from loadstone.model import factors
 from loadstone.model.document import Document
-from loadstone.model.study import Settings, Study
+from loadstone.model.study import Settings
 from loadstone.model.trial import Treatment
 from loadstone.model.tuning import Bounds, Tuning
 from loadstone.model.units import format_frequency, frequency
@@ -27,7 +28,8 @@ load: {rates: [100], slo: {p99: 200ms}}
 
 
 def test_a_factor_of_tunings() -> None:
-    tunings = [settings.tuning for settings in Document(STUDY, "study.yaml").parse(Study).treatments()]
+    document = Document(STUDY, "study.yaml")
+    tunings = [varied.study.tuning for varied in factors.resolve(document, factors.common(document))]
     assert tunings[0] is None
     labels = [str(tuning) for tuning in tunings[1:]]
     assert labels == ["governor:performance,turbo:off,cstates:POLL+C1", "frequency:-2.2GHz,smt:off"]
@@ -36,7 +38,8 @@ def test_a_factor_of_tunings() -> None:
 
 def treatment(tuning: Any) -> Treatment:
     settings = Settings.model_validate({"tuning": tuning})
-    return Treatment(application="a", application_digest="b", settings=settings, factors=("tuning",))
+    levels = {"tuning": factors.called("tuning", tuning, settings)}
+    return Treatment(application="a", application_digest="b", settings=settings, levels=levels)
 
 
 def test_a_tuning_is_part_of_what_a_treatment_is() -> None:

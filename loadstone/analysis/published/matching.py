@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from loadstone.analysis.metrics.minutes import SystemRow
 from loadstone.analysis.published.quantities import Ours, measured
@@ -11,7 +10,9 @@ from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.messages import brief
 from loadstone.model.papers import UNITS, Published, unit_of
+from loadstone.model.records.run_files import PlannedTreatment, StudyFile
 
 
 class PublishedRow(TableRow, name="published"):
@@ -65,21 +66,29 @@ def beside(
 
 
 def conditions(run: RunFolder, treatment: TreatmentSummary) -> dict[str, str]:
-    """What a treatment was measured under: its settings, ``application``, ``workers`` and ``generators``."""
+    """What a treatment was measured under, by setting."""
     planned = run.plan.treatment(treatment.id)
-    settings = planned.settings if planned is not None else {}
-    found = {name: _text(value) for name, value in settings.items()} | treatment.levels
-    found["application"] = str(run.application)
+    found = planned_conditions(planned, run.study_of(treatment.id)) | treatment.levels
+    found["application"] = str((planned.application if planned is not None else None) or run.application)
     environments = {row.environment for row in treatment.trials if row.environment}
     if environments:  # what was found, whatever was planned; earlier releases did not look
         found["environment"] = ", ".join(sorted(environments))
-    found["workers"] = str(run.study.cluster.workers)
-    found["generators"] = str(run.study.load.generators)
     return found
 
 
-def _text(value: Any) -> str:
-    return str(value.get("name") or value) if isinstance(value, dict) else str(value)
+def planned_conditions(planned: PlannedTreatment | None, study: StudyFile) -> dict[str, str]:
+    """The settings of a treatment by name, its load, trials and cluster by dotted path (``load.connections``), with
+    ``workers`` and ``generators``. Durations are in seconds."""
+    found = {
+        f"{part}.{key}": brief(value)
+        for part in ("load", "trial", "cluster")
+        for key, value in (study.document.get(part) or {}).items()
+        if isinstance(value, str | int | float)
+    }
+    found |= {name: brief(value) for name, value in (planned.settings if planned is not None else {}).items()}
+    found["workers"] = str(study.cluster.workers)
+    found["generators"] = str(study.load.generators)
+    return found
 
 
 def _misfit(entry: Published, settings: dict[str, str]) -> str | None:

@@ -67,9 +67,14 @@ class RunFolder:
 
     @property
     def application(self) -> str | None:
-        """The application's name; None where it is not known."""
-        given = self.plan.application.name or self.study.application
+        """The application's name, or the names where that is varied; None where it is not known."""
+        varied = dict.fromkeys(name for each in self.plan.treatments if (name := each.application))
+        given = " or ".join(varied) or self.plan.application.name or self.study.application
         return str(given) if given else None
+
+    def study_of(self, treatment_id: str) -> StudyFile:
+        """The study with what factors set of a treatment's load, trials and cluster."""
+        return self.plan.study_of(treatment_id) or self.study
 
     @property
     def objective(self) -> Slo | None:

@@ -5,6 +5,8 @@ Whatever is missing has a default, so that a run of any release can be opened; `
 
 from __future__ import annotations
 
+import copy
+import functools
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
@@ -161,6 +163,10 @@ class PlannedTreatment(_Lenient):
 
     id: str = ""
     label: str = ""
+    application: str | None = None
+    """Its name; None in runs of earlier releases, which had one."""
+    varied: _Part[dict[str, Any]] = {}
+    """What factors set of the load, the trials and the cluster, by dotted path."""
     settings: _Part[dict[str, Any]] = {}
 
     @property
@@ -184,6 +190,17 @@ class PlanFile(RunFile):
     def treatment(self, treatment_id: str) -> PlannedTreatment | None:
         """The planned treatment of that id."""
         return next((treatment for treatment in self.treatments if treatment.id == treatment_id), None)
+
+    def study_of(self, treatment_id: str) -> StudyFile | None:
+        """The study of a treatment: with what factors set of its load, trials and cluster."""
+        planned = self.treatment(treatment_id)
+        if self.study is None or planned is None or not planned.varied:
+            return self.study
+        document = copy.deepcopy(self.study.document)
+        for path, value in planned.varied.items():
+            *above, last = path.split(".")
+            functools.reduce(lambda part, key: part.setdefault(key, {}), above, document)[last] = value
+        return StudyFile.model_validate(document)
 
 
 class NodeFacts(_Lenient):

@@ -1,0 +1,127 @@
+"""The parts of a study file, and its scales: each part is a study, merged over the keys that all have in common.
+
+Merging goes key by key (RFC 7396): a mapping into a mapping, anything else replaces, and null removes. A part's factors
+replace those in common, with their exceptions, and what they vary is no longer fixed; so does its kind of load.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from loadstone import plugins
+from loadstone.model.base import Finding, did_you_mean
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+from loadstone.model.messages import KeyPath, show
+
+Scale = Literal["paper", "here"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
+_OWN = ("name", "scale")
+"""Keys of a part that are not a study's."""
+
+
+def named(document: Document) -> list[str]:
+    """The names of a file's parts, in order; none where it is one study."""
+    return [str(part["name"]) for part in document.data.get("parts") or ()]
+
+
+def scale_of(document: Document, given: str | None = None) -> Scale | None:
+    """The scale to run at: as given, else ``here`` where the study's infrastructure needs nothing but this machine.
+
+    None where the file has no scales. Raises InputError for one that there is not.
+    """
+    if given is not None and given not in SCALES:
+        raise InputError(f"--scale {given}: no such scale" + did_you_mean(given, [*SCALES]))
+    parts = document.data.get("parts")
+    there = [document.data, *(parts if isinstance(parts, list) else ())]
+    if not any(isinstance(part, dict) and part.get("scale") for part in there):
+        if given is not None:
+            raise InputError(f"--scale {given}: {document.file} has no scales; leave the option out")
+        return None
+    if given is not None:
+        return next(scale for scale in SCALES if scale == given)
+    cluster = document.data.get("cluster")
+    name = cluster.get("infrastructure", "local") if isinstance(cluster, dict) else "local"
+    alone = name in plugins.names("infrastructure") and plugins.find("infrastructure", name).self_contained
+    return "here" if alone else "paper"
+
+
+def documents(document: Document, scale: str | None = None, only: Sequence[str] = ()) -> dict[str, Document]:
+    """The study of each part by name, of those in ``only`` if given; ``{"": study}`` of a file without parts.
+
+    Raises InputError for malformed parts, and for names in ``only`` that no part has.
+    """
+    document.check(_findings(document))
+    chosen, known = scale_of(document, scale), named(document)
+    for name in only:
+        if name not in known:
+            what = did_you_mean(name, known) if known else "; the study has no parts"
+            raise InputError(f"--part {name}: no such part{what}")
+    common = _scaled(document.without("parts", "scale"), document.data, (), chosen)
+    if not known:
+        return {"": common}
+    found = {}
+    for index, part in enumerate(document.data["parts"]):
+        if part["name"] in (only or known):
+            place = ("parts", index)
+            own = {key: value for key, value in part.items() if key not in _OWN}
+            made = _scaled(_replaceable(common, own).merged(own, place), part, place, chosen)
+            name = f"{document.data.get('name', '')}-{part['name']}"
+            found[part["name"]] = made.with_values([(("name",), name, (*place, "name"))])
+    return found
+
+
+def _scaled(document: Document, part: Mapping[str, Any], place: KeyPath, scale: Scale | None) -> Document:
+    own = (part.get("scale") or {}).get(scale) or {}
+    return _replaceable(document, own).merged(own, (*place, "scale", str(scale)))
+
+
+def _replaceable(document: Document, own: Mapping[str, Any]) -> Document:
+    """Without what the factors of ``own`` vary, and without another kind of load than that of ``own``."""
+    made = document.without()
+    if isinstance(factors := own.get("factors"), dict):
+        made = document.without("factors", "except")
+        for factor in factors:
+            made.remove(tuple(str(factor).split(".")))
+    load = own.get("load")
+    if isinstance(load, dict) and (kinds := set(load) & {"rates", "capacity", "closed"}):
+        for other in {"rates", "capacity", "closed", *(["slo"] if "capacity" in kinds else [])} - set(load):
+            made.remove(("load", other))
+    return made
+
+
+def _findings(document: Document) -> Iterator[Finding]:
+    parts = document.data.get("parts")
+    yield from _wrong_scales(document.data, ())
+    if parts is None:
+        return
+    if not isinstance(parts, list) or not parts:
+        yield ("parts",), f"expected a list of parts, not {show(parts)}; begin each with '- name: '"
+        return
+    names: list[str] = []
+    for index, part in enumerate(parts):
+        name = part.get("name") if isinstance(part, dict) else None
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", name):
+            text = "a part needs a name of letters, digits, '.', '_' and '-', at most 40; for example name: baseline"
+            yield ("parts", index), text
+            continue
+        if name in names:
+            yield ("parts", index, "name"), f"{name!r} is given twice"
+        names.append(name)
+        for key in {"parts", "version", "reproduces"} & set(part):
+            yield ("parts", index, key), f"{key!r} is of the whole file; write it above the parts"
+        yield from _wrong_scales(part, ("parts", index))
+
+
+def _wrong_scales(part: Mapping[str, Any], place: KeyPath) -> Iterator[Finding]:
+    scales = part.get("scale")
+    if scales is not None and not isinstance(scales, dict):
+        yield (*place, "scale"), f"expected what differs by scale, not {show(scales)}; write scale: {{here: {{...}}}}"
+        return
+    for name, own in (scales or {}).items():
+        if name not in SCALES:
+            yield (*place, "scale", name), f"no scale {name!r}" + did_you_mean(str(name), [*SCALES])
+        elif not isinstance(own, dict):
+            yield (*place, "scale", name), f"expected keys and values, not {show(own)}"
