@@ -104,6 +104,7 @@ def _of(run: RunFolder, claim: Claim, treatment: TreatmentSummary) -> Ours:
         why="",
         at=claim.at,
         span=None,
+        node_of=None,
         levels={},
         value=None,
         low=None,
