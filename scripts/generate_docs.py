@@ -21,7 +21,7 @@ from loadstone.model import columns, errors
 from loadstone.model.application import Application
 from loadstone.model.document import schema
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.records import TrialSummary, node
+from loadstone.model.records import Iteration, TrialSummary, node
 from loadstone.model.records.base import writers_schema
 from loadstone.model.study import Study
 
@@ -168,7 +168,14 @@ def columns_page() -> str:
     )
     intro += "whole window; what was counted until then is in its `summary.json`.\n"
     intro += "How each figure is defined: [metrics](../explanation/metrics.md).\n\n"
-    return f"# Columns of trials.parquet\n\n{NOTE}{intro}{columns.markdown()}"
+    own = (
+        "## iterations.parquet\n\nIn the folder of a trial whose clients sent a number of requests: one row for each\n"
+    )
+    own += (
+        "iteration of each client. Its requests have the same `client` and `iteration` in `requests.parquet`, where\n"
+    )
+    own += "`load.record_requests` writes that.\n\n"
+    return f"# Columns of trials.parquet\n\n{NOTE}{intro}{columns.markdown()}\n{own}{columns.markdown(Iteration)}"
 
 
 def compose_page() -> str:

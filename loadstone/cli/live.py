@@ -61,11 +61,12 @@ class LiveView:
 
     def _view(self, event: dict[str, Any]) -> Group:
         bar = Table.grid(padding=(0, 1))
+        left = event["of"] and event["phase"] != "drain"
         bar.add_row(
-            Text(f"{format.clock(event['t'])} / {format.clock(event['of'])}"),
-            ProgressBar(total=event["of"], completed=min(event["t"], event["of"]), width=30),
+            Text(f"{format.clock(event['t'])} / {_end(event)}"),
+            ProgressBar(total=event["of"] or None, completed=min(event["t"], event["of"]), width=30),
             Text(_PHASES.get(event["phase"], event["phase"]), "bold"),
-            Text(f"{format.clock(max(event['of'] - event['t'], 0))} left" if event["phase"] != "drain" else "", "dim"),
+            Text(f"{format.clock(max(event['of'] - event['t'], 0))} left" if left else "", "dim"),
         )
         table = Table.grid(padding=(0, 2))
         table.add_column()
@@ -94,7 +95,7 @@ class LiveView:
 
     def _line(self, event: dict[str, Any]) -> str:
         parts = [
-            f"{format.clock(event['t']):>6} of {format.clock(event['of'])}",
+            f"{format.clock(event['t']):>6} of {_end(event)}",
             _PHASES.get(event["phase"], event["phase"]),
         ]
         if "completed" in event:
@@ -110,6 +111,11 @@ class LiveView:
     def _per_second(self, event: dict[str, Any], key: str) -> float:
         seconds = event["t"] - self._before.get("t", 0.0)
         return (event[key] - self._before.get(key, 0)) / seconds if seconds > 0 else 0.0
+
+
+def _end(event: dict[str, Any]) -> str:
+    """When the window ends; of clients that send a number of requests an estimate, ``?`` before the first answer."""
+    return format.clock(event["of"]) if event["of"] else "?"
 
 
 def sparkline(values: deque[float | None]) -> str:

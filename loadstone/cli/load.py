@@ -48,6 +48,9 @@ def command(
     rate: options.Rate = None,
     closed: options.Closed = None,
     think: options.Think = None,
+    pace: options.Pace = None,
+    count: options.Count = None,
+    iterations: options.Iterations = 1,
     arrival: options.Arrival = "poisson",
     duration: options.Duration = "10s",
     warmup: options.Warmup = "1s",
@@ -99,7 +102,9 @@ def command(
     requested = asking.settings(
         {
             "rates": [rate] if rate is not None else None,
-            "closed": {"clients": [closed], **({"think": think} if think else {})} if closed is not None else None,
+            "closed": _closed(
+                closed, think=think, pace=pace, requests=count, iterations=iterations if iterations > 1 else None
+            ),
             "arrival": asking.value("--arrival", arrival) if closed is None else None,
             "slo": asking.objective(slo),
             "seed": seed,
@@ -118,9 +123,9 @@ def command(
             "wrk2_layout": wrk2_layout,
             "script": {"arguments": arguments} if arguments else None,
         },
-        {"duration": duration, "warmup": warmup},
+        {"duration": duration if count is None else None, "warmup": warmup},
     )
-    _check_load(requested, rate, closed, think)
+    _check_load(requested, rate, closed)
     with _kept(folder) as place:
         offer = Offer(
             targets=(asking.address(url),),
@@ -128,8 +133,8 @@ def command(
             load=requested.load,
             rate=rate or 0.0,
             clients=closed,
-            warmup_s=requested.trial.warmup,
-            duration_s=requested.trial.duration,
+            warmup_s=requested.trial.warmup_s(rate or 0.0),
+            duration_s=requested.trial.limit if count is not None else requested.trial.duration,
             seed=seed,
             may_stop=False,
             cpus=(),
@@ -159,9 +164,18 @@ def _members(commands: list[str]) -> tuple[LoadWorker, ...]:
         raise InputError(f"--member: not a command line: {error}") from None
 
 
-def _check_load(requested: LoadSettings, rate: float | None, closed: int | None, think: str | None) -> None:
-    if think is not None and closed is None:
-        raise InputError("--think is for --closed: only clients of a closed loop pause between requests")
+def _closed(clients: int | None, **given: Any) -> dict[str, Any] | None:
+    """The closed loop; None without clients, to which all other options belong."""
+    kept = {name: value for name, value in given.items() if value is not None}
+    if clients is not None:
+        return {"clients": [clients], **kept}
+    if name := next(iter(kept), None):
+        option = {"requests": "count"}.get(name, name)
+        raise InputError(f"--{option} is for --closed: only clients of a closed loop wait for their answers")
+    return None
+
+
+def _check_load(requested: LoadSettings, rate: float | None, closed: int | None) -> None:
     ways = [rate is not None, closed is not None, requested.load.own_pace].count(True)
     if ways == 0:
         raise InputError("no load: give --rate R (requests per second) or --closed N (clients)")
@@ -215,6 +229,10 @@ def _description(offer: Offer) -> str:
     else:
         how += " in a closed loop"
     warm = f"{format_seconds(offer.warmup_s)} of warm-up, then " if offer.warmup_s else ""
+    closed = offer.load.closed
+    if closed is not None and closed.requests is not None:
+        times = f"{closed.iterations} x " if closed.iterations > 1 else ""
+        return f"{how}, {warm}{times}{closed.requests:,} requests of each"
     return f"{how}, {warm}{format_seconds(offer.duration_s)}"
 
 

@@ -28,6 +28,11 @@ Rest = Annotated[
 ]
 Rate = Annotated[float | None, _option("R", "Requests per second, independent of the answers.")]
 Closed = Annotated[int | None, _option("N", "Instead of --rate: N clients, each sending after its last answer.")]
+Pace = Annotated[float | None, _option("R", "With --closed: at most R requests per second of all clients together.")]
+Count = Annotated[
+    int | None, _option("N", "With --closed: each client sends N requests, instead of sending for --duration.")
+]
+Iterations = Annotated[int, _option("I", "With --count: each client does so I times; each iteration is timed.")]
 Think = Annotated[str | None, _option("TIME", "A client's pause between an answer and its next request.")]
 Arrival = Annotated[str, _option("NAME", "poisson, constant, zipf, or {process: on-off, on: 1s, off: 1s} ...")]
 Duration = Annotated[str, _option("TIME", "The measured window.")]

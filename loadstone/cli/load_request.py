@@ -17,12 +17,12 @@ from loadstone.model.dataset import Keys, is_path, is_seeded, resolved
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.load import SCRIPT, Load
-from loadstone.model.study import TrialSettings
+from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.workload import Workload
 
 _PORTS = {"http": 80, "https": 443}
-_OPTIONS = {"rates": "rate", "record_requests": "requests", "tls": "insecure", "headers": "header"}
-_INNER = ("think", "ca", "insecure", "method", "headers", "body", "path")
+_OPTIONS = {"rates": "rate", "record_requests": "requests", "requests": "count", "tls": "insecure", "headers": "header"}
+_INNER = ("think", "pace", "requests", "iterations", "ca", "insecure", "method", "headers", "body", "path")
 """Nested keys that have an option of their own."""
 _IN_A_STUDY = {
     "load.timeout": "--timeout",
@@ -42,6 +42,7 @@ class LoadSettings(Model):
     def findings(self) -> Iterator[Finding]:
         yield from ((("load", *path), text) for path, text in self.load.contradictions())
         yield from ((("load", *path), text) for path, text in self.load.misfits(self.trial.duration))
+        yield from self.trial.contradictions(self.load)
 
 
 def settings(load: dict[str, Any], trial: dict[str, Any]) -> LoadSettings:

@@ -27,7 +27,7 @@ def command(
     sizes = {name: _size(plan) for name, plan in plans.items()}
     if json:
         data = {
-            name: {**plan.as_data(), "expected_trials": round(trials), "expected_seconds": round(seconds)}
+            name: {**plan.as_data(), "expected_trials": round(trials), "expected_seconds": _whole(seconds)}
             for (name, plan), (trials, seconds) in zip(plans.items(), sizes.values(), strict=True)
         }
         print_json(data.get("", {"parts": data}))
@@ -41,20 +41,31 @@ def command(
     for name, plan in plans.items():
         text = f"{name}: {plural(len(plan.treatments), 'treatment')}; {_sized(plan, *sizes[name])}"
         out.print(text, markup=False)
-    trials, seconds = (sum(each) for each in zip(*sizes.values(), strict=True))
-    total = f"about {plural(round(trials), 'trial')} in {clock(seconds)}"
+    trials = sum(trials for trials, _ in sizes.values())
+    seconds = [known for _, known in sizes.values() if known is not None]
+    unknown = ", and parts whose answers decide how long they take" if len(seconds) < len(sizes) else ""
+    total = f"about {plural(round(trials), 'trial')} in {clock(sum(seconds))}{unknown}"
     at = f", at scale {chosen}" if (chosen := scale_of(document, scale)) else ""
     out.print(f"{plural(len(plans), 'part')}{at}: {total}", markup=False)
 
 
-def _size(plan: Plan) -> tuple[float, float]:
-    """About how many trials, and how many seconds they take."""
-    trials = schedule.remaining(plan, [])
-    return trials, trials * schedule.trial_seconds(plan)
+def _size(plan: Plan) -> tuple[float, float | None]:
+    """About how many trials, and how many seconds they take; None where only a first trial can tell."""
+    trials, each = schedule.remaining(plan, []), schedule.trial_seconds(plan)
+    return trials, None if each is None else trials * each
 
 
-def _sized(plan: Plan, trials: float, seconds: float) -> str:
-    return f"{load_summary(plan)}: about {plural(round(trials), 'trial')} in {clock(seconds)}"
+def _whole(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
+
+
+def _sized(plan: Plan, trials: float, seconds: float | None) -> str:
+    trial = plan.study.trial
+    if seconds is None:
+        lasts = f"of unknown length, at most {clock(trial.limit)} each: their answers decide"
+    else:
+        lasts = f"in {'at least ' if trial.counts(plan.study.load) else ''}{clock(seconds)}"
+    return f"{load_summary(plan)}: about {plural(round(trials), 'trial')} {lasts}"
 
 
 def _print_treatments(plan: Plan) -> None:

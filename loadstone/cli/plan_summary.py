@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from loadstone.experiments.plan import Plan
+from loadstone.model.load import Closed
+from loadstone.model.trial_settings import TrialSettings
 from loadstone.report.format import plural
 
 
@@ -17,9 +19,18 @@ def load_summary(plan: Plan) -> str:
     )
     if load.closed is not None:
         judged = f" under {load.slo}" if load.slo is not None else ""
-        return f"closed loop with {_listed(load.closed.clients)} x {repeated}{judged}"
+        return f"closed loop with {_listed(load.closed.clients)}{_of_each(load.closed, trial)} x {repeated}{judged}"
     what = plural(len(load.rates), "fixed rate") if load.rates is not None else "a trace at its own pace"
     return f"{what} x {repeated} under {load.slo}"
+
+
+def _of_each(closed: Closed, trial: TrialSettings) -> str:
+    """``, 10 iterations of 100 requests each, at 20 requests/s``: what the clients are to send."""
+    sent = f"{trial.requests:,} requests in all" if trial.requests is not None else ""
+    if closed.requests is not None:
+        sent = f"{plural(closed.iterations, 'iteration')} of {closed.requests:,} requests each"
+    paced = f"at most {closed.pace:g} requests/s" if closed.pace is not None else ""
+    return "".join(f", {part}" for part in (sent, paced) if part)
 
 
 def _listed(clients: list[int]) -> str:

@@ -22,7 +22,7 @@ _STYLES = {"held": "green", "not held": "red", "measured": "green", "invalid": "
 class Display(Listener):
     """Use as a context manager; prints a line for each finished trial and shows the current step."""
 
-    def __init__(self, trial_seconds: float = 15.0, console: Console = err) -> None:
+    def __init__(self, trial_seconds: float | None = 15.0, console: Console = err) -> None:
         self._console = console
         self._status = Status("", console=console, spinner="dots") if console.is_terminal else None
         self._began = self._trial_began = time.monotonic()
@@ -62,7 +62,7 @@ class Display(Listener):
     def progress(self, event: dict[str, Any]) -> None:
         if self._status:
             self._show(
-                f" [dim]{event['t']:.0f}/{event['of']:.0f} s[/]"
+                f" [dim]{event['t']:.0f}/{round(event['of']) or '?'} s[/]"
                 + (f"  sent {event['sent']:,}" if "sent" in event else "")
                 + (f"  P99 {_milliseconds(event['p99_ms'])}" if "p99_ms" in event else "")
                 + (f"  late sends {_milliseconds(event['lateness_p99_ms'])}" if event.get("lateness_p99_ms") else "")
@@ -87,7 +87,7 @@ class Display(Listener):
         if self._status is None:
             return
         load = f"{self._trial.phase} {format.load_of(self._trial.rate, self._trial.clients)}: " if self._trial else ""
-        left = f"  [dim]about {format.clock(self._seconds_left())} left[/]" if self._trial else ""
+        left = self._about_left() if self._trial else ""
         self._status.update(f"{load}{self._step}{detail}{left}")
 
     def _clock(self) -> str:
@@ -95,11 +95,12 @@ class Display(Listener):
 
     def _time_left(self) -> str:
         self._left -= 1
-        return f"  [dim]about {format.clock(self._seconds_left())} left[/]" if self._left >= 0.5 else ""
+        return self._about_left() if self._left >= 0.5 else ""
 
-    def _seconds_left(self) -> float:
+    def _about_left(self) -> str:
+        """Empty until a first trial has shown how long one takes, where nothing else does."""
         each = sum(self._durations) / len(self._durations) if self._durations else self._guess
-        return each * self._left
+        return f"  [dim]about {format.clock(each * self._left)} left[/]" if each is not None else ""
 
 
 def _numbers(row: TrialRow) -> str:

@@ -11,7 +11,7 @@ from loadstone.model.application import Application
 from loadstone.model.base import Finding, abridged, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.environment import GUESTS, in_given_guest
-from loadstone.model.load import SCRIPT, Load
+from loadstone.model.load import SCRIPT, Closed, Load
 from loadstone.model.slo import key_of
 from loadstone.model.study import Settings, Study
 from loadstone.model.workload import Workload
@@ -20,6 +20,9 @@ from loadstone.workloads.base import Driver
 
 _COMMON = {"arrival", "rates", "capacity", "closed", "slo", "connections", "driver", "seed"}
 """Keys of ``load`` that every driver follows, as far as it says that it can."""
+
+_OF_CLIENTS = ("think", "pace", "requests", "iterations")
+"""Keys of ``load.closed`` that a driver follows where it says so."""
 
 _NOT_EVERYWHERE = ("hosts", "inventory", "link")
 """Keys of ``cluster`` that only some infrastructures follow, and say so."""
@@ -172,9 +175,27 @@ def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
     if driver.honours is not None:
         for key in _given(load):
             if key not in _COMMON | driver.honours | set(driver.expresses):
-                where = ("load", "closed", "think") if key == "think" else ("load", key)
+                where = ("load", "closed", key) if key in _OF_CLIENTS else ("load", key)
                 yield where, f"{key!r} cannot be expressed by driver {name!r}; remove it, or use driver 'stone'"
+        counted = [("requests",)] if study.trial.requests is not None else []
+        counted += [("warmup",)] if study.trial.warmup_requests is not None else []
+        for path in counted:
+            message = f"a number of requests cannot be expressed by driver {name!r}; give a duration"
+            yield ("trial", *path), f"{message}, or use driver 'stone'"
+    yield from _steps_of_clients(study, application)
     yield from driver.objections(load, study.trial)
+
+
+def _steps_of_clients(study: Study, application: Application) -> Iterator[Finding]:
+    """Sessions of clients whose requests are counted or paced one by one."""
+    closed = study.load.closed
+    if closed is None or not (study.trial.counts(study.load) or closed.pace is not None):
+        return
+    workload = application.workloads.get(study.workload or application.default_workload)
+    stepped = [name for name, operation in workload.operations.items() if operation.steps] if workload else []
+    if stepped:
+        message = f"{abridged(stepped, 3)} of several steps, and the clients' requests are counted or paced one by one"
+        yield ("workload",), f"{message}; choose a workload without steps, or remove 'requests' and 'pace'"
 
 
 _NAMES = {
@@ -225,8 +246,8 @@ def _given(load: Load) -> Iterator[str]:
     """The keys that are not as they are when left out."""
     fields = type(load).model_fields
     yield from (key for key in fields if getattr(load, key) != fields[key].get_default(call_default_factory=True))
-    if load.closed is not None and load.closed.think > 0:
-        yield "think"
+    if load.closed is not None:
+        yield from (key for key in _OF_CLIENTS if getattr(load.closed, key) != Closed.model_fields[key].default)
 
 
 def _cannot(what: str, adapter: str, possible: Iterable[str]) -> str:

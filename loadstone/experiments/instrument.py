@@ -56,6 +56,9 @@ def faults(summary: TrialSummary, slo: Slo | None, lateness_s: float | None = No
     if counts.offered is None and not (counts.completed or counts.errors or counts.timeouts):
         yield f"{summary.driver or 'the load generator'} counted no requests"
         return
+    if summary.is_counted and (counts.offered or 0) < (summary.planned or 0):
+        sent = f"{counts.offered or 0:,} of {summary.planned:,} requests"
+        yield f"the clients had sent {sent} when trial.limit was over; raise it, or give fewer requests"
     yield from _unreported(summary, slo)
     if (used := generator.cpu_share or 0.0) >= SATURATED:
         share = f"{used:.0%} of a CPU"
@@ -160,6 +163,8 @@ def doubts(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
             f"the load generator alone caused {caused} of {summary.violations} violations by sending late; "
             "the verdict is the same without them"
         )
+    if missed := summary.slots_missed or 0:
+        yield f"{missed:,} slots of the pace passed while their clients waited for answers; they were not made up for"
     if (share := generator.run_delay_share or 0.0) > DESCHEDULED:
         yield (
             f"a load thread could run but waited for a CPU for {share:.0%} of the window (all of them "

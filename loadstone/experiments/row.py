@@ -9,7 +9,7 @@ from typing import Any
 from loadstone.analysis.steady_state_table import judge
 from loadstone.experiments.trial_runner import Measured
 from loadstone.model.cluster import Node
-from loadstone.model.records import Latency, Observed, TrialRow, TrialSummary
+from loadstone.model.records import Iterations, Latency, Observed, TrialRow, TrialSummary
 from loadstone.model.trial import Trial
 
 _COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "abandoned", "in_flight", "skipped")
@@ -78,7 +78,18 @@ def _measured(summary: TrialSummary, clients: int | None) -> dict[str, Any]:
         "generator_us_per_request": summary.generator.cpu_us_per_request,
         "steady": steady.state.stationary if steady is not None else None,
         "warmup_cut_s": steady.cut_s if steady is not None else None,
+        "slots_missed": summary.slots_missed,
+        **(_iterations(summary.iterations) if summary.iterations is not None else {}),
         "aborted_at_s": summary.aborted.at_s if summary.aborted is not None else None,
+    }
+
+
+def _iterations(found: Iterations) -> dict[str, Any]:
+    return {
+        "iterations": found.count,
+        "iterations_s": found.total_s,
+        "iteration_mean_s": found.mean_s,
+        "iteration_sd_s": found.sd_s,
     }
 
 

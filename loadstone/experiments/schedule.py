@@ -20,7 +20,7 @@ from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.search import Failed, Search, SearchResult, expected_trials, next_probe
 from loadstone.model.records import TrialRow
-from loadstone.model.study import TrialSettings
+from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 
 if TYPE_CHECKING:
@@ -126,15 +126,20 @@ def failures(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
     return found
 
 
-def trial_seconds(plan: Plan) -> float:
+def trial_seconds(plan: Plan) -> float | None:
     """About how long a trial takes, before any has been seen: warm-up, window, pause, some seconds around them, and its
-    share of deployments."""
+    share of deployments.
+
+    None where answers decide: clients that send a number of requests, without a pace. With one, the least.
+    """
     if plan.study.load.capacity is None:
         trials = [trial.treatment for trial in fixed_trials(plan)]
         deployed = [next(same) for _, same in itertools.groupby(trials, lambda treatment: treatment.deployment)]
     else:
         trials = deployed = list(plan.treatments)
-    seconds = [_seconds(plan.of(treatment).study.trial) for treatment in trials]
+    seconds = [known for treatment in trials if (known := _seconds(plan.of(treatment).study)) is not None]
+    if len(seconds) < len(trials):
+        return None
     deploying = [_deploying_s(treatment) for treatment in deployed]
     if plan.study.load.capacity is not None:
         each = expected_trials(search_settings(plan, plan.treatments[0]), [])
@@ -143,8 +148,18 @@ def trial_seconds(plan: Plan) -> float:
     return (sum(seconds) + sum(deploying)) / len(trials)
 
 
-def _seconds(trial: TrialSettings) -> float:
-    return trial.warmup + trial.duration + trial.pause + OVERHEAD_S
+def _seconds(study: Study) -> float | None:
+    """A trial without its deployment: a mean over its loads."""
+    load, trial = study.load, study.trial
+    around = trial.pause + OVERHEAD_S
+    if load.closed is None or not trial.counts(load):
+        rates = load.rates or [0.0]
+        return mean(trial.warmup_s(rate) + trial.window_s(rate) for rate in rates) + around
+    if load.closed.pace is None:
+        return None
+    each = (load.closed.requests or 0) * load.closed.iterations * mean(load.closed.clients)
+    requests = (trial.requests or each) + (trial.warmup_requests or 0)
+    return requests / load.closed.pace + trial.warmup_s(0.0) + around
 
 
 def _deploying_s(treatment: Treatment) -> float:
@@ -217,8 +232,11 @@ def _loads(plan: Plan, treatment: Treatment) -> Sequence[float]:
 
 
 def _fixed_trial(plan: Plan, treatment: Treatment, load: float, repetition: int, number: int) -> Trial:
-    phase: Phase = "fixed" if plan.study.load.closed is None else "closed"
-    return _trial(plan, treatment, phase, load, plan.of(treatment).study.trial.duration, repetition, number)
+    study = plan.of(treatment).study
+    if study.load.closed is None:
+        return _trial(plan, treatment, "fixed", load, study.trial.window_s(load), repetition, number)
+    longest = study.trial.limit if study.trial.counts(study.load) else study.trial.duration
+    return _trial(plan, treatment, "closed", load, longest, repetition, number)
 
 
 def _in_turn(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered]) -> list[Campaign]:
@@ -259,8 +277,10 @@ def _trial(
         clients=int(amount) if phase == "closed" else None,
         repetition=repetition,
         number=number,
-        warmup_s=own.study.trial.warmup,
+        warmup_s=own.study.trial.warmup_s(0.0 if phase == "closed" else amount),
         duration_s=duration_s,
+        requests=own.study.trial.requests if phase == "closed" else None,
+        warmup_requests=own.study.trial.warmup_requests,
         load_digest=f"{_number([load, dict(own.files)]):016x}",
         seed=seed,
     )

@@ -150,6 +150,8 @@ class TrialRunner:
             may_stop=trial.phase not in ("fixed", "closed", "model"),
             cpus=clients[0].cpus if clients else (),
             folder=folder,
+            requests=trial.requests,
+            warmup_requests=trial.warmup_requests,
             metrics=stacks.load_metrics(deployed.deployment),
             members=members(load, clients),
             window_begins=_both(window.start, deployed.interference.begin_window),
@@ -171,7 +173,7 @@ def _window_ns(summary: TrialSummary | None, window: UsageWindow) -> records.Mea
         return window.seen_ns()
     started = datetime.fromisoformat(summary.started).timestamp()
     if summary.driver is None:  # other tools are run anew after the warm-up
-        started += summary.plan.warmup_s
+        started += summary.began_s
     return records.MeasuredWindow(from_ns=round(1e9 * started), to_ns=round(1e9 * (started + summary.window_s)))
 
 

@@ -1,4 +1,4 @@
-"""The columns of ``trials.parquet``, as ``TrialRow`` declares them: the ledger writes and the docs print them."""
+"""The columns of ``trials.parquet`` and of trials' own tables, as records declare them: the docs print them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+from loadstone.model.records.base import Record
 from loadstone.model.records.trial_row import FACTOR_PREFIX, Meaning, TrialRow
 
 Type = Literal["text", "integer", "number", "boolean", "list of texts", "list of numbers"]
@@ -46,12 +47,13 @@ def type_of(annotation: Any) -> tuple[Type, bool]:
 
 
 def columns(factors: Iterable[str] = ()) -> tuple[Column, ...]:
-    """All columns in file order; each factor of the study has one of its own."""
-    return tuple(_columns(factors))
+    """All columns of ``trials.parquet`` in file order; each factor of the study has one of its own."""
+    return tuple(columns_of(TrialRow, factors))
 
 
-def _columns(factors: Iterable[str]) -> Iterator[Column]:
-    for name, field in TrialRow.model_fields.items():
+def columns_of(record: type[Record], factors: Iterable[str] = ()) -> Iterator[Column]:
+    """The columns of a table whose rows are such records."""
+    for name, field in record.model_fields.items():
         (meaning,) = (part for part in field.metadata if isinstance(part, Meaning))
         if name == "factors":
             yield from (
@@ -66,11 +68,11 @@ def _null(column: Column) -> str:
     return ", or null *" if column.windowed else ", or null" if column.optional else ""
 
 
-def markdown() -> str:
-    """The reference table of the columns, for the documentation."""
+def markdown(record: type[Record] = TrialRow) -> str:
+    """The reference table of the columns of such records, for the documentation."""
     rows = [
         f"| `{column.name}` | {column.type}{_null(column)} | {column.unit or '-'} | {column.meaning} |"
-        for column in columns(["<name>"])
+        for column in columns_of(record, ["<name>"])
     ]
     text = "\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *rows]) + "\n"
     return text.replace("level of the factor <name>", "level of each factor that the study varies")

@@ -20,7 +20,9 @@ _KEYS = {
     "vus": f"load.closed: {{clients: [10]}} are virtual users that wait for answers; {_OPEN}",
     "stages": "load.rates: [100, 200, 400] measures each rate in trials of its own;"
     " load.arrival: {process: poisson, shape: [{for: 10s, from: 0.2, to: 1}]} changes the rate within one",
-    "iterations": f"a trial lasts as long as trial.duration says; {_OPEN}",
+    "iterations": "load.closed: {clients: [10], requests: 100, iterations: 10} has each client send ten times a hundred"
+    f" requests, without a trial.duration; {_OPEN}",
+    "requests": "write trial: {requests: 10000}, beside `load` and without a duration",
     "duration": "write trial: {duration: 30s}, beside `load`",
     "warmup": "write trial: {warmup: 10s}, beside `load`",
     "repetitions": "write trial: {repetitions: 10}, beside `load`",

@@ -14,9 +14,13 @@ from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
 
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+"""A number of requests."""
 Connections = Annotated[int, Field(ge=1, le=1_000_000)]
 Protocol = Literal["http/1.1", "http/2", "grpc"]
 Policy = Literal["fixed", "growing", "new"]
+MOST_ITERATIONS = 100_000
+"""The most iterations of a closed loop, of all clients together: each is a row."""
 SCRIPT = ".lua"
 """How the name of a workload ends that is a wrk or wrk2 script."""
 
@@ -69,8 +73,22 @@ class Closed(Model):
     """How many clients at once; one trial for each number."""
     think: Pause = 0.0
     """How long a client waits between an answer and its next request."""
+    pace: Rate | None = None
+    """The most requests per second of all clients together, as the constant throughput timer of JMeter has it: each
+    client has slots at a steady distance, and sends when it was answered or at its next slot, whichever is later.
+    Slots that pass meanwhile are not made up for; they are counted (``slots_missed``)."""
+    requests: Annotated[Count | None, Field(examples=[100])] = None
+    """How many requests each client sends in each iteration, one after the other. The trial ends with the last answer
+    instead of after ``trial.duration``."""
+    iterations: Annotated[int, Field(ge=1, le=MOST_ITERATIONS)] = 1
+    """How many iterations of ``requests`` each client makes; what each took is in ``iterations.parquet``."""
 
     def findings(self) -> Iterator[Finding]:
+        if self.requests is None and self.iterations > 1:
+            yield ("iterations",), "of how many requests? Give 'requests', for example requests: 100"
+        elif self.requests is not None and (rows := self.iterations * max(self.clients)) > MOST_ITERATIONS:
+            text = f"{self.iterations:,} of {max(self.clients):,} clients are {rows:,}, more than {MOST_ITERATIONS:,}"
+            yield ("iterations",), f"{text}; make longer ones"
         for index, clients in enumerate(self.clients):
             if clients in self.clients[:index]:
                 yield ("clients", index), f"{clients} is given twice; use trial.repetitions to repeat"

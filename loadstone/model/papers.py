@@ -32,6 +32,7 @@ Measure = Literal[
     "completed_share",
     "traced_share",
     "c0_share",
+    "iteration_s",
     "anderson_darling",
     "kolmogorov_smirnov",
     "memory_programs",
@@ -47,6 +48,7 @@ Measure = Literal[
 UNITS: dict[str, dict[str, float]] = {
     "req/s": {"req/s": 1.0},
     "ms": {"us": 1000.0, "ms": 1.0, "s": 0.001},
+    "s": {"ms": 1000.0, "s": 1.0},
     "%": {"%": 100.0},
     "bytes": {"GB": 1e-9},
     "bytes/s": {"MB/s": 1e-6},
@@ -56,6 +58,7 @@ UNITS: dict[str, dict[str, float]] = {
 """By a measure's own unit (shares and cores have %), what a value is multiplied by to have a published unit."""
 _OF_OTHERS: dict[str, str] = {
     **dict.fromkeys(("breaking_point", "nothing_dropped_up_to", "throughput"), "req/s"),
+    "iteration_s": "s",
     **dict.fromkeys(("completed_share", "traced_share", "c0_share"), "%"),
     **dict.fromkeys(("cpu_user", "cpu_system", "cpu_iowait"), "%"),
     **dict.fromkeys(("memory_programs", "memory_occupied"), "bytes"),
@@ -106,7 +109,8 @@ class PublishedTable(Model):
     """Its name here; left out where a run has no such number, with the reason in ``why``."""
     why: str = ""
     at: Literal["highest"] | float | PublishedColumn | None = None
-    """The offered load that it was measured at, in requests per second."""
+    """The offered load that it was measured at, in requests per second; of ``iteration_s`` the number of the
+    iteration."""
     span: PublishedColumn | None = None
     """The span that a latency is of, as ``service operation``; by default that of requests."""
     node_of: PublishedColumn | None = None
@@ -117,11 +121,14 @@ class PublishedTable(Model):
     levels: dict[str, str | float | PublishedColumn] = {}
     """The settings that it was measured under: names of a study's settings and factors, those of its load, trials and
     cluster by path (``load.connections``; durations in seconds), ``application``, ``workers`` (nodes that run replicas)
-    and ``generators`` (hosts that generate the load)."""
+    and ``generators`` (hosts that generate the load); of a closed loop ``clients``, and ``requests`` of each in an
+    iteration."""
 
     def findings(self) -> Iterator[Finding]:
         if (self.measure is None) != bool(self.why):
             yield ("measure",), "give a measure, or 'why' there is none"
+        if self.measure == "iteration_s" and not isinstance(self.at, float | PublishedColumn):
+            yield ("at",), "which iteration? Give its number"
         if self.measure is not None and self.unit not in (known := UNITS[unit_of(self.measure)]):
             yield ("unit",), f"{self.measure!r} has another unit than {self.unit!r}" + did_you_mean(self.unit, [*known])
 

@@ -14,7 +14,7 @@ from loadstone.model.application import Resources
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.claim import Claim
 from loadstone.model.cluster import Cluster
-from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating, Repetitions
+from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating
 from loadstone.model.delays import Delays
 from loadstone.model.environment import Environment, orchestrator_for
 from loadstone.model.guest import Vm
@@ -28,8 +28,9 @@ from loadstone.model.publishing import Author, Licence
 from loadstone.model.report import Report
 from loadstone.model.stacks import Stacks
 from loadstone.model.tasks import TasksByService
+from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.tuning import Tuning
-from loadstone.model.units import Duration, Pause, format_seconds
+from loadstone.model.units import format_seconds
 
 MOST_COMBINATIONS = 1_000
 """The most levels: more are a typing error, or take too long to measure."""
@@ -39,7 +40,6 @@ Profile = Literal["default", "dsb-quirks", "paper"]
 Name = Annotated[
     str, Matches(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "letters, digits, '.', '_' and '-', no spaces, at most 64")
 ]
-Reset = Literal["never", "per-treatment", "per-trial"]
 Count = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -117,38 +117,6 @@ def is_bundle(level: Any) -> TypeGuard[dict[str, Any]]:
     return all(str(path).split(".")[0] in SETTABLE for path in level if path != "name")
 
 
-class TrialSettings(Model):
-    """How one trial is run and how often."""
-
-    warmup: Pause = 5.0
-    """Load before the measured window: the rate grows evenly to the whole one, and nothing is counted."""
-    duration: Duration = 30.0
-    """The measured window."""
-    repetitions: Repetitions = 1
-    """How often each trial (or each search) is done: a number, or ``{least: 10, most: 30, until: {p50: 2%, p99: 5%}}``
-    for as many as it takes."""
-    order: Literal["interleaved", "sequential"] = "interleaved"
-    """``interleaved`` spreads a machine's drift over all treatments; ``sequential`` finishes one after the other."""
-    reset: Reset = "per-trial"
-    """When stores are emptied and filled anew."""
-    redeploy: Literal["per-treatment", "per-trial"] = "per-treatment"
-    """When the application is removed and deployed anew."""
-    pause: Pause = 0.0
-    """How long nothing is sent between the end of a trial and the next one."""
-    on_invalid: Literal["continue", "stop"] = "continue"
-    """Whether the study goes on after an invalid trial."""
-
-    @property
-    def least(self) -> int:
-        """Repetitions that are done in any case."""
-        return self.repetitions.least if isinstance(self.repetitions, Repeating) else self.repetitions
-
-    @property
-    def most(self) -> int:
-        """Repetitions that may be done."""
-        return self.repetitions.most if isinstance(self.repetitions, Repeating) else self.repetitions
-
-
 class Study(Settings):
     """One study file."""
 
@@ -224,6 +192,7 @@ class Study(Settings):
             yield ("load", *path), text
         for path, text in self.load.misfits(self.trial.duration):
             yield ("load", *path), text
+        yield from self.trial.contradictions(self.load)
         yield from self._wrong_factors()
         yield from self._wrong_exceptions()
         yield from self._wrong_repetitions()

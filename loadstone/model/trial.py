@@ -82,6 +82,11 @@ class Trial(Model):
     """The ordinal of a probe within its search; at a fixed load 2 for the baseline's second run in a block (A/A)."""
     warmup_s: float
     duration_s: float
+    """The measured window; the longest that it may be where a number of requests ends it."""
+    requests: int | None = None
+    """Of a closed loop: those of all clients together that end it; None where their iterations or the time does."""
+    warmup_requests: int | None = None
+    """Of the warm-up, where it is given so."""
     load_digest: str
     """A digest of all other load settings, so that a changed SLO or timeout is another trial."""
     seed: int

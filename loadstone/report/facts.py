@@ -56,6 +56,17 @@ def replicas(audit: Sequence[Limit]) -> Replicas:
     return found
 
 
+def _window(study: StudyFile) -> str:
+    """``30s after 5s of warm-up``, ``10 x 100 requests of each client after ...``; empty where it is not known."""
+    closed, trial = study.load.closed, study.trial
+    window = f"{trial.requests} requests" if trial.requests is not None else trial.duration
+    if closed is not None and closed.requests is not None:
+        times = f"{closed.iterations} x " if closed.iterations not in (None, 1) else ""
+        window = f"{times}{closed.requests} requests of each client"
+    warmup = f"{trial.warmup.get('requests')} requests" if isinstance(trial.warmup, dict) else trial.warmup
+    return f"{window} after {warmup} of warm-up" if window else ""
+
+
 def study(content: Content) -> Iterator[tuple[str, str]]:
     """The line about the study under its name."""
     given, trials = content.run.study, content.run.trials
@@ -70,9 +81,8 @@ def study(content: Content) -> Iterator[tuple[str, str]]:
         yield "Arrivals", f"{' or '.join(processes)}, open loop"
     if given.load.driver != "stone":
         yield "Driver", given.load.driver
-    if given.trial.duration:
-        windows = dict.fromkeys(f"{each.trial.duration} after {each.trial.warmup}" for each in _studies(content))
-        yield "Window", f"{' or '.join(windows)} of warm-up"
+    if windows := dict.fromkeys(filter(None, map(_window, _studies(content)))):
+        yield "Window", " or ".join(windows)
     if trials:
         yield from _environment(trials)
         yield "Documents", ", ".join(sorted({row.documents for row in trials}))

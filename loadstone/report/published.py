@@ -108,7 +108,8 @@ def _shown(row: PublishedRow) -> _PublishedRow:
         ours += f" {format.interval(row.low, row.high)}"
     published = row.published
     theirs = between(row.published_low, row.published_high) if published is None else format.number(published)
-    at = f" at {row.at} load" if row.at == "highest" else f" at {row.at} req/s" if row.at else ""
+    rate = row.at if row.measure != "iteration_s" else None
+    at = f" at {rate} load" if rate == "highest" else f" at {rate} req/s" if rate else ""
     return _PublishedRow(row, row.quantity + at, theirs + unit, ours + unit, _times(row))
 
 

@@ -15,7 +15,7 @@ from loadstone.infrastructure.subprocesses import OutOfTime
 from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.records import TrialSummary
-from loadstone.model.study import TrialSettings
+from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.workload import Workload
 from loadstone.workloads.members import LoadWorker
 
@@ -46,6 +46,7 @@ class Offer:
     """Clients of a closed loop; None in an open loop."""
     warmup_s: float
     duration_s: float
+    """The measured window; the longest that it may be where a number of requests ends it."""
     seed: int
     may_stop: bool
     """Whether the run may end as soon as the SLO is violated."""
@@ -59,6 +60,10 @@ class Offer:
     """``host:port`` on which the generator serves Prometheus metrics."""
     members: tuple[LoadWorker, ...] = ()
     """The load workers that generate it together; this process alone where empty."""
+    requests: int | None = None
+    """Of a closed loop: those of all clients together that end it; None where their iterations or the time does."""
+    warmup_requests: int | None = None
+    """Of the warm-up: by clients of a closed loop instead of ``warmup_s``; at a rate they make the warm-up steady."""
     window_begins: Callable[[], None] = _nothing
     """Called when the measured window begins."""
     window_ends: Callable[[], None] = _nothing
@@ -100,7 +105,8 @@ class Driver(ABC):
     ``workload`` (``mix``, ``request``: the same request always, ``script``), of ``slo`` the percentiles it reports,
     and of any key of ``load`` its levels. A study that needs more fails at ``validate``."""
     honours: ClassVar[frozenset[str] | None] = None
-    """The optional keys of ``load`` that it supports, and ``think``; None is all of them."""
+    """The optional keys of ``load`` and of its closed loop (``think``, ``pace``, ``requests``, ``iterations``) that it
+    supports, and numbers of requests in ``trial``; None is all of them."""
 
     @classmethod
     def objections(cls, load: Load, trial: TrialSettings) -> Iterator[Finding]:

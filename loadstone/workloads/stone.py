@@ -13,7 +13,7 @@ from loadstone.infrastructure.binary import stone_binary, stone_version
 from loadstone.infrastructure.subprocesses import child
 from loadstone.model.arrival import arrival_plan
 from loadstone.model.errors import InputError, PreflightError
-from loadstone.model.load import Load
+from loadstone.model.load import Closed, Load
 from loadstone.model.records import TrialSummary
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable, deadline_s, in_time
@@ -94,9 +94,24 @@ def _transport(load: Load) -> dict[str, Any]:
 
 def _arrival(offer: Offer) -> dict[str, Any]:
     if offer.clients is not None:
-        think = offer.load.closed.think if offer.load.closed is not None else 0.0
-        return {"closed": {"clients": offer.clients, "think_s": think}}
-    return {"arrival": arrival_plan(offer.load.arrival, offer.rate)}
+        return {"closed": _closed(offer, offer.clients)}
+    arrival = arrival_plan(offer.load.arrival, offer.rate)
+    return {"arrival": arrival | ({"steady_warmup": True} if offer.warmup_requests is not None else {})}
+
+
+def _closed(offer: Offer, clients: int) -> dict[str, Any]:
+    """The clients of a closed loop, with what they are to send if that ends the trial."""
+    closed = offer.load.closed or Closed(clients=[clients])
+    plan: dict[str, Any] = {"clients": clients, "think_s": closed.think}
+    if closed.pace is not None:
+        plan["pace"] = closed.pace
+    if closed.requests is not None:
+        plan |= {"requests": closed.requests, "iterations": closed.iterations}
+    if offer.requests is not None:
+        plan["total"] = offer.requests
+    if offer.warmup_requests is not None:
+        plan["warmup_requests"] = offer.warmup_requests
+    return plan
 
 
 def _requests(offer: Offer) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadstone.model.base import Finding
 from loadstone.model.load import Load
-from loadstone.model.study import TrialSettings
+from loadstone.model.trial_settings import TrialSettings
 from loadstone.workloads.base import DriverError, Offer
 from loadstone.workloads.external import External, ToolResult, statistics, the_request, url, whole
 
@@ -34,7 +34,7 @@ class Wrk(External):
     def objections(cls, load: Load, trial: TrialSettings) -> Iterator[Finding]:
         times: dict[tuple[str, ...], float] = {
             ("trial", "duration"): trial.duration,
-            ("trial", "warmup"): trial.warmup,
+            ("trial", "warmup"): trial.warmup_s(0.0),
             ("load", "timeout"): load.timeout,
         }
         if load.capacity is not None:

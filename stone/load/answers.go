@@ -197,7 +197,7 @@ func (w *worker) conclude(c *connection, at int64) {
 	w.unload(c)
 	w.freed = at
 	w.recorder.answeredWell(x, at)
-	w.over(x, at)
+	w.over(x, at, true)
 }
 
 // tell copies an answer for the script, unless that is too far behind.
@@ -219,7 +219,7 @@ func (w *worker) fail(c *connection, cause error, example []byte) {
 		w.abandon(x.session, cause, w.freed)
 		x.session = nil
 	}
-	w.over(x, w.freed+respite)
+	w.over(x, w.freed, false)
 }
 
 // unload takes the oldest exchange off its connection.
@@ -233,13 +233,27 @@ func (w *worker) unload(c *connection) {
 	c.under = c.under[:copy(c.under, c.under[1:])]
 }
 
-// over gives the client of a closed loop its next turn, and the exchange back for use.
-func (w *worker) over(x *exchange, at int64) {
+// over gives the client of a closed loop its next turn, and the exchange back for use. After a failure the client waits
+// a little longer, or a dead server would be flooded.
+func (w *worker) over(x *exchange, at int64, good bool) {
 	goesOn := x.session != nil && x.session.step < len(x.session.operation.Steps)
-	if w.clients > 0 && !goesOn {
-		turn := w.request()
-		*turn = rendered{at: at + w.think, data: turn.data}
-		w.turns.add(turn)
+	if c := x.client; c != nil && !goesOn {
+		if w.counted && x.measured {
+			w.recorder.arrived(c, x, at, good)
+		}
+		ready := at + w.think
+		if !good {
+			ready += respite
+		}
+		if !c.finished() {
+			from := w.schedule.From
+			if w.counted && c.sent == 0 {
+				from = w.schedule.To // what is missed in the warm-up does not count
+			}
+			next, missed := c.turn(ready, from, w.schedule.To)
+			w.recorder.missed += missed
+			w.admit(c, next)
+		}
 	}
 	w.spareExchanges = append(w.spareExchanges, x)
 }

@@ -22,6 +22,8 @@ type collector struct {
 	log       *result.IntervalLog
 	progress  io.Writer           // never blocks; nil: progress is not reported
 	conducted bool                // a coordinator watches
+	planned   int64               // requests that the run ends by, `warm` included; 0: it ends by the time
+	warm      int64               // uncounted requests before those that count
 	offered   []schedule.Arrivals // for the progress lines, by thread; none for a closed loop
 	start     int64               // of the last interval
 	end       int64
@@ -36,6 +38,14 @@ func newCollector(r *run, log *result.IntervalLog, progress io.Writer) *collecto
 		catalogue: r.catalogue, schedule: r.schedule, log: log, progress: progress, conducted: r.conductor != nil,
 		total: result.NewInterval(0), intended: result.NewHistogram(), service: result.NewHistogram(),
 	}
+	if r.plan.counted() {
+		for _, w := range r.workers {
+			for i := range w.clients {
+				c.warm += w.clients[i].warm
+			}
+		}
+		c.planned = r.planned + c.warm
+	}
 	for _, w := range r.workers {
 		c.recorders = append(c.recorders, w.recorder)
 		if r.plan.Closed == nil {
@@ -47,7 +57,7 @@ func newCollector(r *run, log *result.IntervalLog, progress io.Writer) *collecto
 
 // run takes an interval from every thread at a time until all have ended.
 func (c *collector) run() error {
-	if c.progress != nil && !c.conducted && c.schedule.From == 0 { // else a line comes when the warm-up ends
+	if c.progress != nil && !c.conducted && c.schedule.From == 0 && c.planned == 0 { // else a line comes when the warm-up ends
 		_ = (&result.Progress{Of: float64(c.schedule.To) / 1e9, Phase: "measure"}).Write(c.progress)
 	}
 	parts := make([]*result.Interval, 0, len(c.recorders))
@@ -151,7 +161,11 @@ func (c *collector) report(sum *result.Interval, start, end int64) {
 		Offered: sum.Totals.Offered, Sent: sum.Totals.Sent, Completed: sum.Totals.Completed, Errors: sum.Totals.Errors,
 		InFlight: sum.Totals.Sent - sum.Totals.Answered, CPUShare: math.Round(sum.Busy*1e3) / 1e3,
 	}
-	if start < c.schedule.From {
+	if c.planned > 0 {
+		p.From, p.Counted, p.Planned = float64(c.schedule.From)/1e9, sum.Totals.Counted, c.planned
+		p.Extrapolate()
+	}
+	if start < c.schedule.From || sum.Totals.Counted < c.warm {
 		p.Phase = "warmup"
 	} else if start >= c.schedule.To {
 		p.Phase = "drain"

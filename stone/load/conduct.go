@@ -19,6 +19,9 @@ type Conductor struct {
 	Certain func(violations int64)
 	// Abort brings the violations of all workers together, once they are too many.
 	Abort <-chan int64
+	// Mark gets the edges of the measured window, begin and end, of a loop that ends by its number of requests: only the
+	// run itself can tell when they are. It does not wait.
+	Mark func(edge string)
 }
 
 // certainEvery is how often Certain is called.

@@ -12,6 +12,7 @@ type exchange struct {
 	delay      int64 // the own delay that it is granted (own.go), ns
 	stalled    int64 // the thread's when it was sent
 	session    *session
+	client     *client // of a closed loop
 	on         *connection
 	size       int64 // of the answer's body
 	earlier    *exchange

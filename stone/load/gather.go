@@ -31,6 +31,7 @@ func (r *run) findings(o offers, c *collector) (*result.Findings, error) {
 	for i := range f.Batches {
 		f.Batches[i].Offered = o.batches[i]
 	}
+	missed := int64(0)
 	for _, w := range r.workers {
 		f.SlowestNs = max(f.SlowestNs, w.recorder.slowest)
 		if w.recorder.lessOwn != nil {
@@ -45,6 +46,13 @@ func (r *run) findings(o offers, c *collector) (*result.Findings, error) {
 			f.Series[i].Add(w.recorder.series[i])
 		}
 		w.recorder.rates(f.Rates.Histogram, w.end)
+		if found := w.recorder.counted; found != nil && found.ToNs > 0 {
+			f.Counted = f.Counted.And(found)
+		}
+		missed += w.recorder.missed
+	}
+	if closed := r.plan.Closed; closed != nil && closed.Pace > 0 {
+		f.SlotsMissed = &missed
 	}
 	f.Errors, f.Connections = r.errors(), r.connections()
 	if at := r.control.aborted.Load(); at > 0 {

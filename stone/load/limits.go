@@ -9,6 +9,7 @@ type control struct {
 	allowed   int64        // violations that the SLO allows, -1: no early abort
 	certain   []counter    // violations so far, by thread
 	violation atomic.Int64 // their sum at the abort
+	open      func()       // a counted loop: its first counted request goes out
 }
 
 // counter is on a cache line of its own: each thread writes one.

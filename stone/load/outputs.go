@@ -22,12 +22,19 @@ type requestLog struct {
 
 // add notes a request of the window that was sent.
 func (l *requestLog) add(x *exchange, ended int64, outcome string) {
-	if l != nil {
-		l.sink.Add(export.Request{
-			N: x.n, Operation: l.name(x.op), Scheduled: x.at, Sent: x.sentAt, Ended: ended, Status: int32(x.status),
-			Outcome: outcome, Bytes: x.size, Worker: l.worker,
-		})
+	if l == nil {
+		return
 	}
+	row := export.Request{
+		N: x.n, Operation: l.name(x.op), Scheduled: x.at, Sent: x.sentAt, Ended: ended, Status: int32(x.status),
+		Outcome: outcome, Bytes: x.size, Worker: l.worker,
+	}
+	if c := x.client; c != nil {
+		if row.Client = int32(c.number + 1); c.counted > 0 {
+			row.Iteration = int32(c.current.Number)
+		}
+	}
+	l.sink.Add(row)
 }
 
 // never notes one that was not.

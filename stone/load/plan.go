@@ -75,13 +75,6 @@ type Plan struct {
 	originals       map[string]string // paths that the plan names, by those of the copies that are read
 }
 
-// Closed is a closed loop instead of arrivals: so many clients, each of which sends, waits for the answer, pauses, and
-// sends again. Its latencies say nothing of what an open system's users would see.
-type Closed struct {
-	Clients int     `json:"clients"`
-	ThinkS  float64 `json:"think_s"`
-}
-
 // Script is a wrk or wrk2 load script that makes the requests.
 type Script struct {
 	Path    string            `json:"path"`

@@ -126,15 +126,10 @@ func (p *Plan) checkLoop() error {
 		return p.Arrival.Check(p.DurationS)
 	case p.Arrival.Process != "":
 		return mistake.New("closed", "excludes arrival: clients send when they are answered, not when it is time")
-	case p.Closed.Clients < p.threads() || p.Closed.Clients > mostConnections:
-		return mistake.New("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most %d", p.Closed.Clients, p.threads(),
-			mostConnections)
-	case p.Closed.ThinkS < 0 || p.Closed.ThinkS > schedule.MostSeconds:
-		return mistake.New("closed.think_s", "%g is out of range; give 0 to %d", p.Closed.ThinkS, schedule.MostSeconds)
-	case p.Abort:
-		return mistake.New("abort", "a closed loop has no planned number of requests to count violations against; leave it out")
+	case p.Closed.WarmupRequests > 0 && p.WarmupS > 0:
+		return mistake.New("warmup_s", "excludes closed.warmup_requests; leave one out")
 	}
-	return nil
+	return p.Closed.check(p.threads(), p.Abort)
 }
 
 func (p *Plan) checkPart() error {
@@ -197,5 +192,14 @@ func (p *Plan) checkRequests() error {
 	}
 	var err error
 	p.compiled, err = request.Compile(p.Operations, request.Terms{Protocol: p.Protocol, Host: p.host, Closing: p.Policy == newPolicy})
-	return err
+	if err != nil || p.Closed == nil || !p.counted() && p.Closed.Pace == 0 {
+		return err
+	}
+	for i, o := range p.Operations {
+		if len(o.Steps) > 1 {
+			return mistake.New(fmt.Sprintf("operations[%d].steps", i), "%s has several, and the clients' requests are counted or paced one by one; "+
+				"make each an operation, or leave out requests, total and pace", o.Name)
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"math"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -87,6 +88,8 @@ type recorder struct {
 	debt      debt
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
+	missed    int64                     // slots of paced clients
+	counted   *result.Counted           // of a closed loop that ends by its number of requests; nil: others
 	bytes     int64                     // received, of everything
 	log       *requestLog               // a record of each request, nil: none
 	free      chan *result.Interval     // emptied intervals come back here
@@ -99,6 +102,9 @@ func newRecorder(plan *Plan, s schedule.Schedule, kinds int) *recorder {
 		perSecond: make([]int64, (s.To-s.From)/1e9), own: result.NewHistogram(), now: result.NewInterval(kinds), free: make(chan *result.Interval, 2), full: make(chan *result.Interval, 16),
 	}
 	r.limit = r.timeout
+	if plan.counted() {
+		r.counted = &result.Counted{FromNs: math.MaxInt64}
+	}
 	if plan.SLO != nil {
 		r.limit = int64(plan.SLO.LatencyMs * 1e6)
 		r.lessOwn = result.NewHistogram()
@@ -135,6 +141,9 @@ func (r *recorder) started(x *exchange, lateness, delay int64) {
 	if !x.measured {
 		return
 	}
+	if r.counted != nil {
+		r.counted.FromNs = min(r.counted.FromNs, x.at)
+	}
 	r.tallies[x.op].sent++
 	result.Record(r.now.Lateness, x.sentAt-x.at, 1)
 	result.Record(r.own, lateness, 1)
@@ -149,7 +158,7 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	if latency <= r.limit {
 		r.debt.met(x.at)
 	}
-	r.now.Totals.Answered++
+	r.concluded(x)
 	if latency <= r.timeout {
 		r.now.Totals.Completed++
 	}
@@ -171,7 +180,7 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	kind := r.now.Of(x.op)
 	result.Record(kind.Intended, latency, 1)
 	result.Record(kind.Service, at-x.sentAt, 1)
-	r.series[r.part(x.at, result.Steps)].Add(result.Slice{Answers: 1, LatencyNs: latency})
+	r.series[r.step(x)].Add(result.Slice{Answers: 1, LatencyNs: latency})
 	if latency <= r.limit {
 		t.good++
 	}
@@ -187,6 +196,14 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	}
 }
 
+// concluded notes for those who watch that a request has its outcome.
+func (r *recorder) concluded(x *exchange) {
+	r.now.Totals.Answered++
+	if x.at >= r.schedule.From {
+		r.now.Totals.Counted++
+	}
+}
+
 // rates adds up how many good answers came in each whole second of the window until the run ended.
 func (r *recorder) rates(to *hdr.Histogram, end int64) {
 	for second, answers := range r.perSecond {
@@ -198,7 +215,7 @@ func (r *recorder) rates(to *hdr.Histogram, end int64) {
 
 // failed notes a request that got no good answer, and why.
 func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
-	r.now.Totals.Answered++
+	r.concluded(x)
 	r.now.Totals.Errors++
 	r.now.Of(x.op).Failed++
 	if !x.measured {
@@ -342,7 +359,11 @@ func (r *recorder) abandoned(n uint64, op int32, at, now int64, neglected bool) 
 
 // unanswered notes a request whose latency has only a lower bound, known when the run has ended.
 func (r *recorder) unanswered(op int32, at int64) {
-	r.unheard[op][r.part(at, result.FailureBins)]++
+	bin := r.part(at, result.FailureBins)
+	if r.counted != nil { // how long it took is not known before the end: what failed was slower than any answer
+		bin = result.FailureBins - 1
+	}
+	r.unheard[op][bin]++
 }
 
 // turn sends the interval off, with the share of it that the thread was busy, and begins the next one.

@@ -42,7 +42,7 @@ type run struct {
 	dialer    *transport.Dialer // for what raw sockets do not serve
 	scripts   []*script.Script  // one for each thread, where a script makes the requests
 	making    sync.WaitGroup
-	planned   int64 // requests of the window, 0 for a closed loop
+	planned   int64 // requests of the window, 0 for a closed loop without a number of them
 	clock     clock
 	workers   []*worker
 	control   *control
@@ -129,6 +129,7 @@ func newRun(plan *Plan) (*run, error) {
 		return nil, err
 	}
 	if plan.Closed != nil {
+		r.planned = plan.countedRequests()
 		return r, nil
 	}
 	if r.planned = r.plannedRequests(); r.planned == 0 {
@@ -202,7 +203,7 @@ func newWorker(r *run, thread int) (*worker, error) {
 		w.mix = plan.mix()
 	}
 	if plan.Closed != nil {
-		w.clients, w.think = int64(portion(plan.Closed.Clients, plan.threads(), plan.number(thread))), int64(schedule.Seconds(plan.Closed.ThinkS))
+		w.clients, w.counted, w.think = plan.clients(plan.number(thread)), plan.counted(), int64(schedule.Seconds(plan.Closed.ThinkS))
 		w.numbers = unscheduled(w.number, w.total)
 	} else {
 		w.numbers = scheduled(w.share())
@@ -248,6 +249,8 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*res
 	if r.conductor == nil { // else the coordinator does
 		defer MarkWindow(r.plan, r.clock.start, progress)()
 	}
+	mark := r.marker(progress)
+	r.control.open = sync.OnceFunc(func() { mark("begin") })
 	collected := make(chan error, 1)
 	go func() { collected <- collector.run() }()
 
@@ -263,6 +266,7 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*res
 		outputs.discard(false)
 		return nil, err
 	}
+	mark("end")
 	debug.SetGCPercent(usual)
 	for _, w := range r.workers { // they may have all files that a process can have, and the results need some
 		w.pool.close()

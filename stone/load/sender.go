@@ -15,8 +15,9 @@ type sender struct {
 	ring     *ring
 	turns    turns        // what goes out besides the ring's
 	mix      *request.Mix // renders the later steps of sessions; nil for a script
-	clients  int64        // closed loop: how many clients this thread plays; 0: open loop
-	think    int64        // their pause, ns
+	clients  []client     // closed loop: those that this thread plays; none: open loop
+	counted  bool         // closed loop: it ends by the number of requests
+	think    int64        // the clients' pause, ns
 	timeout  int64
 	abandons bool // what is past its timeout before it can be sent is not sent
 
@@ -29,31 +30,44 @@ type sender struct {
 	spareRequests []*rendered // used again, so that a request costs no allocation
 }
 
-// enter gives every closed-loop client its first turn: one after the other over the warm-up.
+// enter gives every closed-loop client its first turn: at its first slot, or one after the other over the warm-up.
 func (s *sender) enter() {
 	for i := range s.clients {
-		first := s.request()
-		*first = rendered{at: s.schedule.From * i / s.clients, data: first.data}
-		s.turns.add(first)
+		c := &s.clients[i]
+		at := s.schedule.From * int64(i) / int64(len(s.clients))
+		if c.interval > 0 {
+			at, _ = c.turn(0, s.schedule.From, s.schedule.To)
+		}
+		s.admit(c, at)
 	}
 }
+
+// admit gives a client its next turn.
+func (s *sender) admit(c *client, at int64) {
+	turn := s.request()
+	*turn = rendered{at: at, client: c, data: turn.data}
+	s.turns.add(turn)
+}
+
+// measured says whether a client's request counts that is due at this time: in the window, or after the uncounted ones.
+func (s *sender) measured(c *client, at int64) bool { return c.warm == 0 && s.schedule.Measured(at) }
 
 // due returns the request that is to go now, nil if there is none; and the turn that it uses up, if it does: itself,
 // or that of a client.
 func (s *sender) due(now int64) (r, turn *rendered) {
 	for {
-		if turn = s.turns.first(); turn != nil && (turn.at > now || s.clients > 0 && turn.at >= s.schedule.To) {
+		if turn = s.turns.first(); turn != nil && (turn.at > now || s.closed() && turn.at >= s.schedule.To) {
 			turn = nil
 		}
-		if s.clients > 0 && turn == nil || turn != nil && turn.session != nil && s.clients > 0 {
+		if s.closed() && (turn == nil || turn.session != nil) {
 			return turn, turn
 		}
 		switch r = s.supply(now); {
-		case s.clients > 0:
+		case s.closed():
 			if r == nil {
 				return nil, nil
 			}
-			r.at, r.measured = turn.at, s.schedule.Measured(turn.at)
+			r.at, r.client, r.measured = turn.at, turn.client, s.measured(turn.client, turn.at)
 			if r.delay == 0 {
 				return r, turn
 			}
@@ -76,9 +90,12 @@ func (s *sender) due(now int64) (r, turn *rendered) {
 	}
 }
 
+// closed says whether clients send, each after its last answer, rather than a schedule.
+func (s *sender) closed() bool { return len(s.clients) > 0 }
+
 // mayGo says whether a turn will be taken at all. A closed loop ends with the window, or when a script has stopped.
 func (s *sender) mayGo(turn *rendered) bool {
-	return s.clients == 0 || turn.at < s.schedule.To && (turn.session != nil || !s.ring.exhausted())
+	return !s.closed() || turn.at < s.schedule.To && (turn.session != nil || !s.ring.exhausted())
 }
 
 // supply is the ring's next request, nil if it is not made yet, or never will be.

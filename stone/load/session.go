@@ -44,7 +44,9 @@ func (w *worker) advance(x *exchange, answer *request.Response, at int64) error 
 	}
 	next := w.request()
 	data, think := w.mix.Later(next.data[:0], s.operation, s.n, s.step, s.values)
-	*next = rendered{n: s.n, at: at + think, op: s.operation.First + int32(s.step), measured: s.measured, session: s, data: data}
+	*next = rendered{
+		n: s.n, at: at + think, op: s.operation.First + int32(s.step), measured: s.measured, session: s, client: x.client, data: data,
+	}
 	w.recorder.due(next.op, next.at, next.measured)
 	w.turns.add(next)
 	return nil

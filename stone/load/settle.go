@@ -74,9 +74,12 @@ func (w *worker) leave(end int64) {
 			w.recorder.underWay(x, end)
 		}
 		w.leaveSession(x.session, end)
+		if x.client != nil && x.client.interval > 0 {
+			w.recorder.missed += x.client.miss(min(end, w.schedule.To), w.schedule.From)
+		}
 	}
 	for _, turn := range w.turns {
-		if turn.measured && (w.clients == 0 || turn.session != nil) {
+		if turn.measured && (!w.closed() || turn.session != nil) {
 			w.recorder.unsent(turn.n, turn.op, turn.at, w.neglected(turn.at, w.last))
 		}
 		w.leaveSession(turn.session, end)

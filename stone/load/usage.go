@@ -36,7 +36,7 @@ type usage struct {
 
 // watch is called now and then by the thread itself.
 func (u *usage) watch(now int64, s schedule.Schedule, idle int64, r *recorder) {
-	if !u.started && now >= s.From {
+	if !u.started && r.began(now) {
 		u.from, u.busyFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, true
 		u.bytesFrom, u.sentFrom, u.delayFrom = r.bytes, r.now.Totals.Sent, u.delayed()
 	}

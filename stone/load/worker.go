@@ -105,10 +105,13 @@ func (w *worker) finished(now int64) bool {
 	if w.control.stop.Load() || w.control.aborted.Load() > 0 || now >= w.drained {
 		return true
 	}
+	if w.counted && w.inFlight.count == 0 && (len(w.turns) == 0 || w.ring.exhausted()) {
+		return true
+	}
 	if now < w.schedule.To || w.inFlight.count > 0 {
 		return w.ring.failure() != nil
 	}
-	return w.clients > 0 || w.ring.exhausted() && len(w.turns) == 0
+	return w.closed() || w.ring.exhausted() && len(w.turns) == 0
 }
 
 // sendDue sends every request that is due, as long as there are connections for them.
@@ -149,11 +152,17 @@ func (w *worker) sendDue(now int64) {
 // start sends a request, or connects for it first.
 func (w *worker) start(c *connection, r *rendered, now int64) {
 	x := w.exchange()
-	*x = exchange{n: r.n, at: r.at, sentAt: now, op: r.op, measured: r.measured, session: w.begin(r), on: c, stalled: w.stalled}
+	*x = exchange{
+		n: r.n, at: r.at, sentAt: now, op: r.op, measured: r.measured, session: w.begin(r), client: r.client, on: c, stalled: w.stalled,
+	}
 	lateness, delay := w.own(c, r.at, now)
 	c.delay = delay
-	if w.clients > 0 && r.session == nil {
+	if r.client != nil && r.session == nil {
+		r.client.depart(r.measured)
 		w.recorder.due(r.op, r.at, r.measured)
+		if w.counted && r.measured {
+			w.control.open()
+		}
 	}
 	w.recorder.started(x, lateness, delay)
 	w.inFlight.add(x)
@@ -223,7 +232,7 @@ func (w *worker) wait(now int64) []unix.EpollEvent {
 	if w.awaitsRequest {
 		until = min(until, now+starveNap)
 	} else if !w.blocked {
-		if r := w.ring.peek(); r != nil && w.clients == 0 {
+		if r := w.ring.peek(); r != nil && !w.closed() {
 			until = min(until, r.at)
 		}
 		if turn := w.turns.first(); turn != nil && w.mayGo(turn) {

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from loadstone.experiments.listener import Listener
 from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provision, Say
@@ -47,6 +52,10 @@ SEARCH = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "capacity: {s
     "repetitions: 2", "repetitions: 1"
 )
 CLOSED = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "closed: {clients: [1, 5, 20], think: 10ms}")
+
+
+Conduct = Callable[[str], Path]
+"""Runs a study with fake layers; returns its run folder."""
 
 
 def write_study(folder: Path, text: str = STUDY) -> Path:
@@ -169,12 +178,30 @@ class FakeDriver(Driver):
         self.ran.append(offer.folder.name)
         if error := self.raises.get(len(self.ran)):
             raise error
+        closed = offer.load.closed
+        if offer.clients is not None and closed is not None and closed.requests is not None:
+            made = iterations(offer.clients, closed.requests, closed.iterations)
+            pq.write_table(pa.Table.from_pylist(made), offer.folder / "iterations.parquet")
+            durations = [row["duration_s"] for row in made]
+            answered = summary(100.0 * offer.clients, sum(durations) / offer.clients, held=True)
+            found = {"count": len(made), "total_s": sum(durations), "mean_s": mean(durations), "sd_s": stdev(durations)}
+            return TrialSummary.model_validate(answered | {"loop": "closed", "batches": [], "iterations": found})
         if offer.clients is not None:
             answered = summary(100.0 * offer.clients, offer.duration_s, held=True)
             return TrialSummary.model_validate(answered | {"loop": "closed"})
         noise = random.Random(offer.seed).gauss(1, 0.02)
         held = offer.rate < self.capacity * noise
         return TrialSummary.model_validate(summary(offer.rate, offer.duration_s, held))
+
+
+def iterations(clients: int, requests: int, count: int) -> list[dict[str, Any]]:
+    """What clients took: the second client 10 % longer than the first, and so on, and each iteration 1 s longer."""
+    return [
+        {"client": client, "iteration": number, "start_s": 0.0, "requests": requests, "errors": 0, "mean_ms": 2.0}
+        | {"duration_s": clients * (1 + 0.1 * (client - 1)) + number}
+        for client in range(1, clients + 1)
+        for number in range(1, count + 1)
+    ]
 
 
 def summary(rate: float, window: float, held: bool) -> dict[str, Any]:

@@ -4,57 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 from rich.console import Console
 
-from loadstone import plugins
 from loadstone.analysis.latency import RateRow
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments import runs, schedule
-from loadstone.experiments.conductor import Conductor
+from loadstone.experiments import schedule
 from loadstone.experiments.plan import read_plan
 from loadstone.report import page, sentences, terminal
 from loadstone.report.content import gather
-from tests.experiments.fakes import (
-    CLOSED,
-    FakeDriver,
-    FakeInfrastructure,
-    FakeOrchestrator,
-    Recorder,
-    write_study,
-)
+from tests.experiments.fakes import CLOSED, Conduct, write_study
 
 JUDGED = CLOSED.replace("closed:", "slo: {p99: 50ms}, closed:")
-
-Conduct = Callable[[str], Path]
-
-
-@pytest.fixture
-def conduct(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Conduct:
-    """Run a study with fake layers; returns its run folder."""
-    found = plugins.find
-    monkeypatch.setattr(
-        plugins, "find", lambda layer, name: FakeOrchestrator if layer == "orchestrators" else found(layer, name)
-    )
-    stone = tmp_path / "stone"
-    stone.write_text("#!/bin/sh\nexit 0\n")
-    stone.chmod(0o755)
-    monkeypatch.setenv("LOADSTONE_STONE", str(stone))
-
-    def run(text: str) -> Path:
-        FakeOrchestrator.reset()
-        document, plan = read_plan(write_study(tmp_path, text))
-        folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
-        ledger = runs.ledger_of(folder, plan)
-        Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), Recorder()).run()
-        assert runs.complete(plan, ledger)
-        return folder
-
-    return run
 
 
 def test_each_number_of_clients_is_a_trial_of_its_own(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ trial: {duration: 10s}
 SUGGESTED = re.compile(r"((?:load|trial)[a-z.]*): ((?:\[[^]]*\])|(?:\{.*?\}))(?=$|[; ,])")
 
 
-@pytest.mark.parametrize("key", ["vus", "stages", "iterations", "duration", "warmup", "repetitions"])
+@pytest.mark.parametrize("key", ["vus", "stages", "iterations", "requests", "duration", "warmup", "repetitions"])
 def test_a_suggestion_is_valid_where_it_is_followed(key: str) -> None:
     suggestions = SUGGESTED.findall(of_key(("load", key)) or "")
     assert suggestions
@@ -28,5 +28,7 @@ def test_a_suggestion_is_valid_where_it_is_followed(key: str) -> None:
         document = Document(STUDY, Path("study.yaml"))
         if place == "load.closed":
             document.override("load={slo: {p99: 200ms}}")
+        if "requests" in value:
+            document.override("trial={}")
         document.override(f"{place}={value}")
         make_plan(document)

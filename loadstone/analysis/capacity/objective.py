@@ -34,8 +34,9 @@ class Objective:
 
 
 def of_study(study: StudyFile, slo: Slo | None) -> Objective | None:
-    """Of a study as ``plan.json`` has it; None where it has no SLO or its times cannot be read."""
-    if slo is None:
+    """Of a study as ``plan.json`` has it; None where it has no SLO, its windows differ by rate (``trial.requests``), or
+    its times cannot be read."""
+    if slo is None or study.trial.requests is not None:
         return None
     try:
         warm, window, timeout = map(seconds, (study.trial.warmup, study.trial.duration, study.load.timeout or "2s"))

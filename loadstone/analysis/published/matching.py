@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from loadstone.analysis.metrics.minutes import SystemRow
-from loadstone.analysis.published.quantities import Ours, measured
+from loadstone.analysis.published.quantities import CLIENTS, Ours, measured
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -78,7 +78,7 @@ def conditions(run: RunFolder, treatment: TreatmentSummary) -> dict[str, str]:
 
 def planned_conditions(planned: PlannedTreatment | None, study: StudyFile) -> dict[str, str]:
     """The settings of a treatment by name, its load, trials and cluster by dotted path (``load.connections``), with
-    ``workers`` and ``generators``. Durations are in seconds."""
+    ``workers``, ``generators``, and the ``requests`` of an iteration. Durations are in seconds."""
     found = {
         f"{part}.{key}": brief(value)
         for part in ("load", "trial", "cluster")
@@ -88,19 +88,25 @@ def planned_conditions(planned: PlannedTreatment | None, study: StudyFile) -> di
     found |= {name: brief(value) for name, value in (planned.settings if planned is not None else {}).items()}
     found["workers"] = str(study.cluster.workers)
     found["generators"] = str(study.load.generators)
+    if (closed := study.load.closed) is not None and closed.requests is not None:
+        found["requests"] = str(closed.requests)
     return found
 
 
 def _misfit(entry: Published, settings: dict[str, str]) -> str | None:
-    """The first setting that the treatment does not have as published."""
-    return next((name for name, level in entry.levels.items() if settings.get(name) != level), None)
+    """The first setting that the treatment does not have as published; its clients are a load, not a setting."""
+    return next((name for name, level in _settings(entry) if settings.get(name) != level), None)
+
+
+def _settings(entry: Published) -> list[tuple[str, str]]:
+    return [(name, level) for name, level in entry.levels.items() if name != CLIENTS]
 
 
 def _why_not(entry: Published, settings: dict[str, dict[str, str]]) -> str:
-    for name, level in entry.levels.items():
+    for name, level in _settings(entry):
         if all(mine.get(name) != level for mine in settings.values()):
             return f"not in this run: {name} {level}"
-    return "not in this run together: " + ", ".join(_named(name, level) for name, level in entry.levels.items())
+    return "not in this run together: " + ", ".join(_named(name, level) for name, level in _settings(entry))
 
 
 def _named(name: str, level: str) -> str:

@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 
 from scipy.special import stdtrit
 
+from loadstone.analysis.iterations import duration_s
 from loadstone.analysis.metrics import power, windows
 from loadstone.analysis.metrics.minutes import SystemRow
 from loadstone.analysis.reproduction_rows import BestFitRow
@@ -31,6 +32,8 @@ SYSTEM = {
     "interrupts": ("interrupts_per_s", 1.0),
 }
 """By measure of a node its column, and what brings that to the measure's own unit."""
+CLIENTS = "clients"
+"""The level of a published value that is a closed loop's load."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +63,24 @@ def measured(
     if entry.measure == "breaking_point":
         return _breaking_point(treatment)
     rows = treatment.whole
+    if (clients := entry.levels.get(CLIENTS)) is not None:
+        rows = [row for row in rows if str(row.clients) == clients]
+        if not rows:
+            return Ours(why=f"not in this run: {clients} clients")
+    if entry.measure == "iteration_s":
+        return _over_runs([duration_s(run, row, int(entry.at or 0)) for row in rows])
     if entry.measure == "nothing_dropped_up_to":
         return _nothing_dropped(rows)
-    loads = sorted({row.load for row in treatment.trials})
+    loads = sorted({row.load for row in (treatment.trials if clients is None else rows)})
     if entry.at is None:
         if len(loads) > 1:
             return Ours(why="published for one load, and this run has several")
-        return _over_runs(run, entry.measure or "", rows)
+        return _over_trials(run, entry.measure or "", rows)
     wanted = max(loads, default=0.0) if entry.at == "highest" else entry.at
     if wanted not in loads:
         tried = ", ".join(f"{load:g}" for load in loads) or "none"
         return Ours(why=f"not in this run: {wanted:g} req/s (tried: {tried})")
-    return _over_runs(run, entry.measure or "", [row for row in rows if row.load == wanted])
+    return _over_trials(run, entry.measure or "", [row for row in rows if row.load == wanted])
 
 
 def _breaking_point(treatment: TreatmentSummary) -> Ours:
@@ -127,13 +136,16 @@ def _of_node(treatment: TreatmentSummary, entry: Published, systems: Sequence[Sy
     return Ours(mean, None if reach is None else mean - reach, None if reach is None else mean + reach, own.trials)
 
 
-def _over_runs(run: RunFolder, measure: str, rows: Sequence[TrialRow]) -> Ours:
-    """The mean over trials with its 95 % interval (Student's t): of latencies and rates the geometric mean."""
-    found = [_of_trial(run, measure, row) for row in rows]
+def _over_trials(run: RunFolder, measure: str, rows: Sequence[TrialRow]) -> Ours:
+    return _over_runs([_of_trial(run, measure, row) for row in rows], measure.endswith("_share"))
+
+
+def _over_runs(found: Sequence[float | None], shares: bool = False) -> Ours:
+    """The mean over trials with its 95 % interval (Student's t): of shares the arithmetic, else the geometric mean."""
     values = [value for value in found if value is not None]
     if not values:
         return Ours(why="not measured there: its trials are invalid, were stopped early, or did not observe it")
-    if measure.endswith("_share"):
+    if shares:
         return _mean(values)
     if min(values) <= 0:
         return Ours(fmean(values), trials=len(values))

@@ -28,6 +28,7 @@ from loadstone.model.records import (
     AuditRow,
     Check,
     Disturbance,
+    Iteration,
     Observed,
     Reading,
     TrialRow,
@@ -127,6 +128,11 @@ class RunFolder:
     def disturbance(self, trial_id: str) -> Disturbance | None:
         """What disturbed the application, and what that used itself; None of an undisturbed trial too."""
         found: Disturbance | None = self._read(trial_id, "interference.json")
+        return found
+
+    def iterations(self, trial_id: str) -> tuple[Iteration, ...] | None:
+        """What each client took for each number of requests; None of a trial that did not end by a number."""
+        found: tuple[Iteration, ...] | None = self._read(trial_id, "iterations.parquet")
         return found
 
     def window_ns(self, trial_id: str) -> tuple[int | None, int | None]:

@@ -6,9 +6,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.model.records import AuditRow, Check, Disturbance, Observed, Reading, Record, TrialRow, TrialSummary
+from loadstone.model.records import (
+    AuditRow,
+    Check,
+    Disturbance,
+    Iteration,
+    Observed,
+    Reading,
+    Record,
+    TrialRow,
+    TrialSummary,
+)
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
     "summary.json": TypeAdapter(TrialSummary),
@@ -17,6 +29,7 @@ _SHAPES: dict[str, TypeAdapter[Any]] = {
     "usage.json": TypeAdapter(tuple[Reading, ...]),
     "observed.json": TypeAdapter(Observed),
     "interference.json": TypeAdapter(Disturbance),
+    "iterations.parquet": TypeAdapter(tuple[Iteration, ...]),
 }
 
 
@@ -49,10 +62,12 @@ def read(folder: Path, name: str) -> tuple[Any, str]:
 def _read(file: str, name: str, changed_ns: int, size: int) -> tuple[Any, str]:
     """``changed_ns`` and ``size`` reveal that a cached file was replaced."""
     try:
+        if name.endswith(".parquet"):
+            return _SHAPES[name].validate_python(pa.parquet.read_table(file).to_pylist()), ""
         return _SHAPES[name].validate_json(Path(file).read_bytes()), ""
     except ValidationError as error:
         return None, problem_of(error)
-    except OSError as error:
+    except (OSError, pa.ArrowException) as error:
         return None, str(error)
 
 

@@ -7,6 +7,7 @@ of its own. Records of earlier releases can be read: a field that they lack has 
 from loadstone.model.records.audit import AuditRow, Check, ContentCheck, GrowthCheck
 from loadstone.model.records.base import Record
 from loadstone.model.records.interference import Disturbance, NeighbourReading
+from loadstone.model.records.iteration import Iteration
 from loadstone.model.records.observed import MeasuredWindow, Observed, ObservedNode, ObservedReplica, SpanCounts
 from loadstone.model.records.reading import Reading
 from loadstone.model.records.summary import (
@@ -17,6 +18,7 @@ from loadstone.model.records.summary import (
     Counts,
     Failure,
     Generator,
+    Iterations,
     Latencies,
     Latency,
     LessOwn,
@@ -42,6 +44,8 @@ __all__ = [
     "Failure",
     "Generator",
     "GrowthCheck",
+    "Iteration",
+    "Iterations",
     "Latencies",
     "Latency",
     "LessOwn",

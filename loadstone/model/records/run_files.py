@@ -48,6 +48,9 @@ class ClosedPart(_Lenient):
     """The closed loop of a study."""
 
     clients: Any = None
+    requests: Any = None
+    """Of each client in each iteration."""
+    iterations: Any = None
 
 
 class LoadPart(_Lenient):
@@ -93,6 +96,7 @@ class TrialPart(_Lenient):
     order: str = "interleaved"
     duration: Any = None
     warmup: Any = "0s"
+    requests: Any = None
 
     @property
     def fewest(self) -> int | None:

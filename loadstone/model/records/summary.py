@@ -163,6 +163,16 @@ class Series(Record):
     mean_ms: Items[float | None]
 
 
+class Iterations(Record):
+    """The iterations of all clients: how many, and their durations."""
+
+    count: Whole
+    total_s: float
+    mean_s: float
+    sd_s: float | None = None
+    """None of a single one."""
+
+
 class LoadWorker(Record):
     """What one of several generating hosts did in the window, how its clock stood, and how fast it was."""
 
@@ -243,7 +253,9 @@ class TrialSummary(Record):
     plan: LoadPlan = LoadPlan()
     loop: Literal["open", "closed"] = "open"
     planned: Whole | None = None
-    """Requests of the window; 0 in a closed loop."""
+    """Requests of the window; 0 in a closed loop that ends by the time."""
+    begins_s: float | None = None
+    """When the window begins, from ``started``; None in files of earlier releases."""
     window_s: float
     counts: Counts
     violations: Whole | None = None
@@ -260,6 +272,10 @@ class TrialSummary(Record):
     connections: Connections | None = None
     batches: Items[Batch] = ()
     series: Series | None = None
+    slots_missed: Whole | None = None
+    """Of a paced closed loop: slots in the window that passed while their client waited for an answer."""
+    iterations: Iterations | None = None
+    """Of a closed loop that ends by its number of requests."""
     generator: Generator
     aborted: Aborted | None = None
 
@@ -267,6 +283,16 @@ class TrialSummary(Record):
     def is_closed(self) -> bool:
         """Whether clients waited for answers before they sent again."""
         return self.loop == "closed"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is a closed loop that was to end by its number of requests."""
+        return self.is_closed and bool(self.planned)
+
+    @property
+    def began_s(self) -> float:
+        """When the window began, in seconds from ``started``."""
+        return self.plan.warmup_s if self.begins_s is None else self.begins_s
 
     @property
     def answered(self) -> bool:

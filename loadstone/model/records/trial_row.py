@@ -97,6 +97,16 @@ class TrialRow(Record):
     mean_ms: Annotated[float | None, _latency("mean")] = None
     service_p50_ms: Annotated[float | None, _windowed("median of the service time (from the actual send)", "ms")] = None
     service_p99_ms: Annotated[float | None, _windowed("99th percentile of the service time", "ms")] = None
+    slots_missed: Annotated[
+        Whole | None,
+        _windowed("of a paced closed loop: slots that passed while their client waited; null without a pace", "slots"),
+    ] = None
+    iterations: Annotated[
+        Whole | None, _windowed("iterations of all clients, where a closed loop ends by its number of requests")
+    ] = None
+    iterations_s: Annotated[float | None, _windowed("what these took together", "s")] = None
+    iteration_mean_s: Annotated[float | None, _windowed("mean of what they took", "s")] = None
+    iteration_sd_s: Annotated[float | None, _windowed("standard deviation of what they took", "s")] = None
     lateness_p99_ms: Annotated[float | None, _windowed("99th percentile of actual minus intended send time", "ms")] = (
         None
     )

@@ -50,7 +50,7 @@ def values(content: Content) -> Figure | None:
 
 
 def _label(row: PublishedRow) -> str:
-    at = f", {row.at} req/s" if row.at and row.at != "highest" else ""
+    at = f", {row.at} req/s" if row.at and row.at != "highest" and row.measure != "iteration_s" else ""
     source = f" ({row.source})" if row.source else ""
     named = f"{row.quantity}{at}{source}\n{row.setting}"
     return named if len(named) < 90 else named[:87] + "..."

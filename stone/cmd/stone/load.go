@@ -23,7 +23,8 @@ const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress]
 
 Drives load over HTTP/1.1, HTTP/2 or gRPC. Open loop: every request goes out at its scheduled time, whether or not
 earlier ones were answered, and latency counts from that time. Writes into DIR: summary.json, latency.hlog (HdrHistogram
-V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it) and, if asked for, requests.parquet.
+V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it), iterations.parquet of a closed loop with a
+number of requests and, if asked for, requests.parquet.
 
   --plan FILE   what to send where, when and for how long
   --out DIR     where the results go; made if need be
@@ -41,9 +42,10 @@ A plan (optional keys are marked with their default; docs/reference/summary.md h
    "pipelining": 1,                            1; requests at a time on a connection of HTTP/1.1
    "streams": 100,                             100; requests at a time on a connection of HTTP/2 and gRPC
    "threads": 1,                               1; load threads, each with its share of connections and schedule
-   "arrival": {"process": "poisson", "rate": 1000},   constant, zipf ...; or "closed": {"clients": 20, "think_s": 0}
+   "arrival": {"process": "poisson", "rate": 1000},   constant, zipf ...; or "closed": {"clients": 20, "think_s": 0},
+                                               with "requests" and "iterations" of each client it ends with the last answer
    "warmup_s": 2,                              0; the rate grows to the whole one; not counted
-   "duration_s": 10,                           the measured window
+   "duration_s": 10,                           the measured window; the longest that it may be for a number of requests
    "timeout_s": 5,                             5; from the actual send, connecting included
    "abandon": true,                            true; what waited for a connection for longer is not sent
    "drain_s": 5,                               timeout_s; how long to wait for answers after the window

@@ -23,6 +23,8 @@ type Request struct {
 	Outcome   string
 	Bytes     int64 // of its answer
 	Worker    int32
+	Client    int32 // of a closed loop, from 1; 0: none
+	Iteration int32 // of that client, from 1; 0: none
 }
 
 // row is a Request with null where there is nothing to tell.
@@ -36,6 +38,8 @@ type row struct {
 	Outcome   string `parquet:"outcome,dict"`
 	Bytes     int64  `parquet:"bytes"`
 	Worker    int32  `parquet:"worker"`
+	Client    *int32 `parquet:"client,optional"`
+	Iteration *int32 `parquet:"iteration,optional"`
 }
 
 // rowsPerGroup bounds what is held in memory: about 70 bytes a row. A file has at most 32767 groups, so this also
@@ -76,6 +80,12 @@ func (r *Requests) Write(batch []Request) error {
 		}
 		if q.Status != 0 {
 			out.Status = &q.Status
+		}
+		if q.Client != 0 {
+			out.Client = &q.Client
+		}
+		if q.Iteration != 0 {
+			out.Iteration = &q.Iteration
 		}
 		r.rows = append(r.rows, out)
 	}

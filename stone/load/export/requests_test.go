@@ -17,7 +17,7 @@ import (
 
 var started = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 
-// request makes the n-th record; every fifth never ended, every tenth was never sent.
+// request makes the n-th record; every fifth never ended, every tenth was never sent, every third is of a client.
 func request(n int) Request {
 	r := Request{
 		N: uint64(n), Operation: []string{"home", "search", "reserve"}[n%3], Scheduled: int64(n) * 1000, Sent: int64(n)*1000 + 50,
@@ -28,6 +28,9 @@ func request(n int) Request {
 	}
 	if n%10 == 9 {
 		r.Sent, r.Outcome = Never, "unsent"
+	}
+	if n%3 == 2 { // a client's, some of them in an iteration
+		r.Client, r.Iteration = int32(1+n%7), int32(n%4)
 	}
 	return r
 }
@@ -60,6 +63,8 @@ func readRequests(t *testing.T, path string) (list []Request, groups int) {
 		Scheduled int64  `parquet:"scheduled_ns"`
 		Operation string `parquet:"operation"`
 		N         uint64 `parquet:"n"`
+		Client    *int32 `parquet:"client"`
+		Iteration *int32 `parquet:"iteration"`
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -75,7 +80,9 @@ func readRequests(t *testing.T, path string) (list []Request, groups int) {
 		}
 	}
 	for _, r := range records {
-		q := Request{r.N, r.Operation, r.Scheduled, Never, Never, 0, r.Outcome, r.Bytes, r.Worker}
+		q := Request{
+			N: r.N, Operation: r.Operation, Scheduled: r.Scheduled, Sent: Never, Ended: Never, Outcome: r.Outcome, Bytes: r.Bytes, Worker: r.Worker,
+		}
 		if r.Sent != nil {
 			q.Sent = *r.Sent
 		}
@@ -84,6 +91,12 @@ func readRequests(t *testing.T, path string) (list []Request, groups int) {
 		}
 		if r.Status != nil {
 			q.Status = *r.Status
+		}
+		if r.Client != nil {
+			q.Client = *r.Client
+		}
+		if r.Iteration != nil {
+			q.Iteration = *r.Iteration
 		}
 		list = append(list, q)
 	}
@@ -143,6 +156,8 @@ func TestRequestsSchema(t *testing.T) {
 	required binary outcome (STRING);
 	required int64 bytes (INT(64,true));
 	required int32 worker (INT(32,true));
+	optional int32 client (INT(32,true));
+	optional int32 iteration (INT(32,true));
 }`
 	if got := file.Schema().String(); got != want {
 		t.Errorf("schema\n%s", got)

@@ -30,6 +30,8 @@ type Findings struct {
 	EndNs       int64          `json:"end_ns"`     // when the last thread ended
 	SlowestNs   int64          `json:"slowest_ns"` // the longest latency of an answer
 	Planned     int64          `json:"planned"`
+	Counted     *Counted       `json:"counted,omitempty"`      // a closed loop that ends by its number of requests
+	SlotsMissed *int64         `json:"slots_missed,omitempty"` // by paced clients of a closed loop
 	Offered     int64          `json:"offered"`
 	Kinds       []KindFindings `json:"kinds"`
 	Lateness    Histogram      `json:"lateness"`
@@ -140,7 +142,7 @@ func (f *Findings) unheard(k *KindFindings) *hdr.Histogram {
 }
 
 const (
-	PartSchema   = 2
+	PartSchema   = 3
 	PartFile     = "part.json"
 	SummaryFile  = "summary.json"
 	LogFile      = "latency.hlog"

@@ -40,8 +40,8 @@ type latencies struct {
 }
 
 // Totals is what has happened since the start, warm-up included, for those who watch. What is answered has its
-// outcome, in whatever way.
-type Totals struct{ Offered, Sent, Answered, Completed, Errors int64 }
+// outcome, in whatever way; what is counted is what such a closed loop ends by, its warm-up included.
+type Totals struct{ Offered, Sent, Answered, Completed, Errors, Counted int64 }
 
 func NewInterval(kinds int) *Interval {
 	i := &Interval{Lateness: NewHistogram(), Warm: NewHistogram()}
@@ -69,6 +69,7 @@ func (i *Interval) Merge(other *Interval) {
 	i.Totals.Answered += other.Totals.Answered
 	i.Totals.Completed += other.Totals.Completed
 	i.Totals.Errors += other.Totals.Errors
+	i.Totals.Counted += other.Totals.Counted
 	i.Lateness.Merge(other.Lateness)
 	i.Warm.Merge(other.Warm)
 	i.grow(len(other.Kinds))

@@ -204,6 +204,10 @@ func Sum(parts []*Findings) (*Findings, error) {
 			whole.Aborted = p.Aborted
 		}
 		whole.Generator.add(&p.Generator)
+		whole.Counted = whole.Counted.And(p.Counted)
+		if p.SlotsMissed != nil {
+			whole.SlotsMissed = new(*p.SlotsMissed + *cmp.Or(whole.SlotsMissed, new(int64)))
+		}
 		for i := range p.Kinds {
 			whole.Kind(p.Kinds[i].Name).add(&p.Kinds[i])
 		}

@@ -11,7 +11,7 @@ import (
 // included; null where the interval had none.
 type Progress struct {
 	T           float64  `json:"t"`  // s from the start
-	Of          float64  `json:"of"` // when the window ends
+	Of          float64  `json:"of"` // when the window ends; estimated where it ends by a number of requests, 0 if unknown
 	Phase       string   `json:"phase"`
 	Offered     int64    `json:"offered"`
 	Sent        int64    `json:"sent"`
@@ -23,6 +23,10 @@ type Progress struct {
 	InFlight    int64    `json:"in_flight"`
 	CPUShare    float64  `json:"cpu_share"`
 
+	From    float64 `json:"from,omitempty"`    // when the requests begin that are counted here
+	Counted int64   `json:"counted,omitempty"` // of those, how many have their outcome
+	Planned int64   `json:"planned,omitempty"` // how many there will be; 0: the window ends by the time
+
 	Latency  *Histogram `json:"latency,omitempty"` // of the interval; for a coordinator, who adds them up
 	Lateness *Histogram `json:"lateness,omitempty"`
 }
@@ -30,6 +34,13 @@ type Progress struct {
 // Quantiles fills in what follows from the distributions.
 func (p *Progress) Quantiles(latency, lateness *hdr.Histogram) {
 	p.P50, p.P99, p.LatenessP99 = inMsOrNil(latency, 50), inMsOrNil(latency, 99), inMsOrNil(lateness, 99)
+}
+
+// Extrapolate estimates the end of a window that ends by a number of requests.
+func (p *Progress) Extrapolate() {
+	if p.Of = 0; p.Counted > 0 {
+		p.Of = p.From + (p.T-p.From)*float64(p.Planned)/float64(p.Counted)
+	}
 }
 
 // Write prints the line.
@@ -46,8 +57,10 @@ func MergeProgress(lines []Progress) Progress {
 	sum, latency, lateness := Progress{}, NewHistogram(), NewHistogram()
 	for i, p := range lines {
 		if i == 0 || p.T > sum.T {
-			sum.T, sum.Of, sum.Phase = p.T, p.Of, p.Phase
+			sum.T, sum.Of, sum.Phase, sum.From = p.T, p.Of, p.Phase, p.From
 		}
+		sum.Counted += p.Counted
+		sum.Planned += p.Planned
 		sum.Offered += p.Offered
 		sum.Sent += p.Sent
 		sum.Completed += p.Completed
@@ -60,6 +73,9 @@ func MergeProgress(lines []Progress) Progress {
 		if p.Lateness != nil {
 			lateness.Merge(p.Lateness.Histogram)
 		}
+	}
+	if sum.Planned > 0 {
+		sum.Extrapolate()
 	}
 	sum.Quantiles(latency, lateness)
 	return sum

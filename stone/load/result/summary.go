@@ -17,8 +17,9 @@ type Summary struct {
 	Schema            int                `json:"schema"`
 	Started           string             `json:"started"`
 	Plan              json.RawMessage    `json:"plan"`
-	Loop              string             `json:"loop"`    // open, or closed
-	Planned           int64              `json:"planned"` // requests of the window; 0 for a closed loop
+	Loop              string             `json:"loop"`     // open, or closed
+	Planned           int64              `json:"planned"`  // requests of the window; 0 for a closed loop without a number of them
+	BeginsS           float64            `json:"begins_s"` // when the window begins, from the start
 	WindowS           float64            `json:"window_s"`
 	Counts            Counts             `json:"counts"`
 	Violations        *int64             `json:"violations,omitempty"` // with an SLO only
@@ -34,6 +35,8 @@ type Summary struct {
 	Connections       Connections        `json:"connections"`
 	Batches           []Batch            `json:"batches"`
 	Series            Series             `json:"series"`
+	SlotsMissed       *int64             `json:"slots_missed,omitempty"` // with a pace only
+	Iterations        *IterationsSummary `json:"iterations,omitempty"`   // of a closed loop that ends by its number of requests
 	Generator         Generator          `json:"generator"`
 	Aborted           *Aborted           `json:"aborted"`
 }
@@ -98,7 +101,7 @@ type ErrorSummary struct {
 }
 
 // Batch is a tenth of the window: requests scheduled in it, good answers that came in it, and how many
-// scheduled requests had no outcome at its end.
+// scheduled requests had no outcome at its end. A closed loop that ends by its number of requests has none.
 type Batch struct {
 	StartS    float64 `json:"start_s"`
 	Offered   int64   `json:"offered"`
@@ -107,7 +110,8 @@ type Batch struct {
 }
 
 // Series is how the latency went: the mean, from the intended time, of the good answers to what was scheduled in
-// each step of the window, null where there were none.
+// each step of the window, null where there were none. The steps of a closed loop that ends by its number of requests
+// are hundredths of each client's requests.
 type Series struct {
 	StepS  float64    `json:"step_s"`
 	MeanMs []*float64 `json:"mean_ms"`
@@ -183,7 +187,7 @@ func spectrum(intended, service *hdr.Histogram) [][3]float64 {
 func (f *Findings) Summary() (*Summary, error) {
 	s := &Summary{
 		Schema: 1, Started: f.Started.Format(time.RFC3339Nano), Plan: f.Plan, Loop: f.Loop, Planned: f.Planned,
-		WindowS: f.WindowS, Errors: f.Errors, Connections: f.Connections, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs, f.SLO),
+		BeginsS: f.begins(), WindowS: f.window(), SlotsMissed: f.SlotsMissed, Iterations: f.Counted.summary(), Errors: f.Errors, Connections: f.Connections, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs, f.SLO),
 	}
 	intended, service := NewHistogram(), NewHistogram()
 	good := int64(0)
@@ -254,6 +258,9 @@ func (f *Findings) batches() (list []Batch, completed int64) {
 		completed += b.Completed
 		list = append(list, Batch{float64(i) * f.WindowS / Batches, b.Offered, b.Completed, backlog})
 	}
+	if f.Counted != nil { // its length was not known when the tenths were counted
+		list = []Batch{}
+	}
 	return list, completed
 }
 
@@ -271,11 +278,14 @@ func (f *Findings) lessOwn() *LessOwn {
 		backlog += b.Offered - b.Relieved
 		l.Backlog = append(l.Backlog, backlog)
 	}
+	if f.Counted != nil {
+		l.Backlog = []int64{}
+	}
 	return l
 }
 
 func (f *Findings) series() Series {
-	s := Series{f.WindowS / Steps, make([]*float64, Steps)}
+	s := Series{f.window() / Steps, make([]*float64, Steps)}
 	for i, sum := range f.Series {
 		if sum.Answers > 0 {
 			s.MeanMs[i] = new(float64(sum.LatencyNs) / float64(sum.Answers) / 1e6)

@@ -18,7 +18,7 @@ import (
 // DefaultConnections are those of a plan that leaves them out.
 const DefaultConnections = 64
 
-// Write puts the texts and the summary into a folder.
+// Write puts the texts, the iterations and the summary into a folder.
 func (f *Findings) Write(dir string, s *Summary) error {
 	text, err := f.Text(s)
 	if err != nil {
@@ -28,6 +28,9 @@ func (f *Findings) Write(dir string, s *Summary) error {
 		return err
 	}
 	if err := putFile(filepath.Join(dir, "wrk2.txt"), func(w io.Writer) error { return export.Wrk2(w, text) }); err != nil {
+		return err
+	}
+	if err := f.Counted.write(dir); err != nil {
 		return err
 	}
 	return WriteJSON(filepath.Join(dir, SummaryFile), s)
@@ -64,7 +67,7 @@ func (f *Findings) Text(s *Summary) (export.Text, error) {
 		return export.Text{}, err
 	}
 	t := export.Text{
-		Layout: plan.Wrk2Layout, URL: plan.Target, Threads: f.Generator.Threads, Connections: plan.Connections, Duration: schedule.Seconds(f.WindowS),
+		Layout: plan.Wrk2Layout, URL: plan.Target, Threads: f.Generator.Threads, Connections: plan.Connections, Duration: schedule.Seconds(s.WindowS),
 		Latency: f.Intended(), Rates: f.Rates.Histogram, Answers: s.CompletedInWindow, Bytes: f.Generator.Bytes, Timeout: s.Counts.Timeouts,
 	}
 	for _, e := range f.Errors {

@@ -23,6 +23,8 @@ type Arrival struct {
 	Column string   `json:"column"` // replay: its column of times; the first
 	Speed  *float64 `json:"speed"`  // replay: how much faster than recorded; 1
 	Shape  []Phase  `json:"shape"`  // phases in sequence over the measured window; steady at `rate`
+
+	SteadyWarmup bool `json:"steady_warmup"` // the warm-up has the whole rate from its beginning; else it grows to that
 }
 
 // State is one state of a Markov-modulated Poisson process: its rate relative to that of the other states, and

@@ -16,7 +16,7 @@ type Schedule struct {
 func New(a *Arrival, warmupS, durationS float64, seed uint64) (Schedule, error) {
 	s := Schedule{seed: seed, From: int64(Seconds(warmupS))}
 	s.To = s.From + int64(Seconds(durationS))
-	s.course = newCourse(a.Shape, float64(s.From), float64(s.To))
+	s.course = newCourse(a.Shape, a.SteadyWarmup, float64(s.From), float64(s.To))
 	if a.Process == "replay" {
 		var err error
 		s.process, s.Highest, err = newReplay(a, &s)

@@ -230,3 +230,25 @@ func BenchmarkShare(b *testing.B) {
 		}
 	}
 }
+
+// A steady warm-up has the whole rate from its beginning; otherwise half as many requests fall into it.
+func TestSteadyWarmup(t *testing.T) {
+	t.Parallel()
+	for steady, want := range map[bool]int{true: 100, false: 50} {
+		s, err := New(&Arrival{Process: "constant", Rate: 100, SteadyWarmup: steady}, 1, 2, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warm, measured := 0, 0
+		for c := s.Walk(); c.Next(); {
+			if s.Measured(c.At) {
+				measured++
+			} else {
+				warm++
+			}
+		}
+		if warm < want-1 || warm > want+1 || measured != 200 {
+			t.Errorf("steady %t: %d requests warm up, %d are measured", steady, warm, measured)
+		}
+	}
+}

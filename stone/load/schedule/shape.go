@@ -75,14 +75,18 @@ type placed struct {
 
 // newCourse lets the rate grow evenly over the warm-up, which ends at `from` (ns), to what the first phase begins
 // with: at full rate the first, slow answers of cold caches would leave a backlog, and near its capacity a system
-// needs far longer than a warm-up to work one off. Without phases the rate is steady until `to`.
-func newCourse(shape []Phase, from, to float64) course {
+// needs far longer than a warm-up to work one off. A steady one has that rate all along. Without phases the rate is
+// steady until `to`.
+func newCourse(shape []Phase, steadyWarmup bool, from, to float64) course {
 	if len(shape) == 0 {
 		shape = []Phase{{ForS: (to - from) / 1e9, Rate: new(1.0)}}
 	}
 	var c course
-	if from > 0 {
-		c = c.then(ramp{0, shape[0].curve().rate(0), from}, from)
+	switch first := shape[0].curve().rate(0); {
+	case from > 0 && steadyWarmup:
+		c = c.then(level{first}, from)
+	case from > 0:
+		c = c.then(ramp{0, first, from}, from)
 	}
 	end := from
 	for i := range shape {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,6 +74,7 @@ type crew struct {
 
 	mutex   sync.Mutex // of the rest, of the members' links and of what they have sent
 	aborted bool
+	begun   bool // the window of a loop that ends by its number of requests
 }
 
 func newCrew(text []byte, members []load.Member, parts string, watch io.Writer, begin starter) (*crew, error) {
@@ -212,6 +214,23 @@ func (c *crew) violated(m *member, violations int64) {
 	c.aborted = true
 	for _, m := range c.members {
 		go func() { _ = m.link.send(message{Kind: abort, Violations: sum}) }() // a worker that is lost is noticed elsewhere
+	}
+}
+
+// marked announces that the window begins with the first worker, and that it ends with the last.
+func (c *crew) marked(m *member, end bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.watch == nil {
+		return
+	}
+	if !c.begun {
+		c.begun = true
+		load.WriteMark("begin", time.Now(), c.watch)
+	}
+	m.finished = m.finished || end
+	if !slices.ContainsFunc(c.members, func(each *member) bool { return !each.finished }) {
+		load.WriteMark("end", time.Now(), c.watch)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // version is that of the protocol; both sides must have the same.
-const version = 2
+const version = 3
 
 // The kinds of messages, in the order in which they come. Pieces of files go both ways: those that the plan names to
 // the worker, results to the coordinator.
@@ -34,6 +34,7 @@ const (
 	start    = "start"    // coordinator: when, by the worker's clock
 	progress = "progress" // worker: a line of progress
 	certain  = "certain"  // worker: violations so far
+	mark     = "mark"     // worker: its window begins, or ends, by its number of requests
 	abort    = "abort"    // coordinator: the violations of all are too many
 	done     = "done"     // worker: that was all
 	failed   = "failed"   // worker: there will be no result, and why
@@ -51,7 +52,7 @@ type message struct {
 	ReferenceMs float64          `json:"reference_ms,omitempty"` // of the reference loop, before the run and after it
 	Progress    *result.Progress `json:"progress,omitempty"`
 	Violations  int64            `json:"violations,omitempty"`
-	Name        string           `json:"name,omitempty"`
+	Name        string           `json:"name,omitempty"` // of a file; of an edge
 	Data        []byte           `json:"data,omitempty"`
 	Class       string           `json:"class,omitempty"` // of a failure: see failures.go
 	Text        string           `json:"text,omitempty"`

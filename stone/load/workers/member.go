@@ -30,6 +30,7 @@ type member struct {
 	lines      []result.Progress // that are not printed yet
 	last       result.Progress   // that was
 	ended      bool
+	finished   bool // it has sent all that it was to send
 }
 
 // prepare starts the worker, compares clocks, and has it make everything ready.
@@ -108,6 +109,8 @@ func (m *member) follow(c *crew) error {
 			}
 		case certain:
 			c.violated(m, received.Violations)
+		case mark:
+			c.marked(m, received.Name == "end")
 		case file:
 			if err := files.keep(received.Name, received.Data); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"loadstone.dev/stone/load"
@@ -121,6 +122,8 @@ func (w *worker) run(ctx context.Context, given *load.Plan, referenceMs float64)
 	defer cancel(nil)
 	starts, aborts := make(chan int64, 1), make(chan int64, 1)
 	go w.obey(starts, aborts, cancel)
+	var marks sync.WaitGroup
+	defer marks.Wait()
 	conductor := &load.Conductor{
 		Ready: func(id result.Identity, planned int64) (time.Time, error) {
 			if err := w.link.send(message{Kind: ready, Identity: &id, Planned: planned, ReferenceMs: referenceMs}); err != nil {
@@ -136,6 +139,9 @@ func (w *worker) run(ctx context.Context, given *load.Plan, referenceMs float64)
 		},
 		Certain: func(violations int64) { w.outbox.post(message{Kind: certain, Violations: violations}) },
 		Abort:   aborts,
+		Mark: func(edge string) {
+			marks.Go(func() { _ = w.link.send(message{Kind: mark, Name: edge}) }) // a link that is lost is noticed elsewhere
+		},
 	}
 	_, err := load.RunPart(ctx, given, w.folder, lines{w.outbox}, conductor)
 	if cause := context.Cause(ctx); err != nil && cause != nil {

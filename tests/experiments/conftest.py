@@ -1,0 +1,44 @@
+"""Studies that are conducted without anything that is deployed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone import plugins
+from loadstone.experiments import runs
+from loadstone.experiments.conductor import Conductor
+from loadstone.experiments.plan import read_plan
+from tests.experiments.fakes import (
+    Conduct,
+    FakeDriver,
+    FakeInfrastructure,
+    FakeOrchestrator,
+    Recorder,
+    write_study,
+)
+
+
+@pytest.fixture
+def conduct(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Conduct:
+    """Run a study with fake layers; returns its run folder."""
+    found = plugins.find
+    monkeypatch.setattr(
+        plugins, "find", lambda layer, name: FakeOrchestrator if layer == "orchestrators" else found(layer, name)
+    )
+    stone = tmp_path / "stone"
+    stone.write_text("#!/bin/sh\nexit 0\n")
+    stone.chmod(0o755)
+    monkeypatch.setenv("LOADSTONE_STONE", str(stone))
+
+    def run(text: str) -> Path:
+        FakeOrchestrator.reset()
+        document, plan = read_plan(write_study(tmp_path, text))
+        folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
+        ledger = runs.ledger_of(folder, plan)
+        Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), Recorder()).run()
+        assert runs.complete(plan, ledger)
+        return folder
+
+    return run
