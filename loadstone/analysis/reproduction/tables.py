@@ -109,6 +109,8 @@ def best_fits(run: RunFolder, treatments: list[TreatmentSummary]) -> BestFits:
             details.add(group, fitted, repetition)
             for levels in varied:
                 details.levels.extend(chosen.by_level(group, levels, _first_level(run, treatments, levels)))
+    for rows in (details.curves, details.histograms, details.ranges, details.levels):
+        rows.sort(key=lambda row: details.spans.index(row.span))
     return found
 
 

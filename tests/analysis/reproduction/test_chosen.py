@@ -114,6 +114,13 @@ def test_each_run_has_a_curve_and_the_best_fit_run_a_histogram(folder: Path) -> 
         assert lowest["latency_us"] >= mine[0]["low_us"]
 
 
+def test_spans_stand_in_the_order_of_the_study(folder: Path) -> None:
+    for spans in ((SPAN, "entry GET /"), ("entry GET /", SPAN)):
+        found = chosen(folder, *spans).chosen
+        assert tuple(dict.fromkeys(row.span for row in found.curves)) == spans
+        assert tuple(dict.fromkeys(row.span for row in found.levels)) == spans
+
+
 def test_without_a_choice_it_is_all_requests_and_an_unknown_name_is_reported(folder: Path) -> None:
     assert {row.span for row in chosen(folder).chosen.curves} <= {"all requests"}
     found = chosen(folder, SPAN, "payment POST /nothing").chosen
