@@ -9,12 +9,13 @@ from pathlib import Path
 
 from loadstone.applications import compose_import, workload_files
 from loadstone.applications.compose_import.sources import Source
+from loadstone.infrastructure import programs
 from loadstone.model import image
 from loadstone.model.application import Application
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
-from loadstone.model.software import SoftwareCatalogue, built_in
+from loadstone.model.software import AsProcess, SoftwareCatalogue, built_in
 
 _HERE = Path(__file__).parent
 _FILE = "application.yaml"
@@ -72,6 +73,17 @@ def load(name_or_path: str) -> LoadedApplication:
 def software() -> SoftwareCatalogue:
     """The store software that services can run."""
     return built_in()
+
+
+def replaced(application: Application) -> list[str]:
+    """The store software of an application that is not installed on this machine and has a stand-in."""
+    known = software()
+    named = dict.fromkeys(service.runs.software for service in application.services.values() if service.runs.software)
+    return [name for name in named if known.stand_in(name) and not _installed(known.software[name].process)]
+
+
+def _installed(process: AsProcess | None) -> bool:
+    return process is not None and programs.find(process) is not None
 
 
 def _find(name_or_path: str) -> list[Path]:

@@ -158,6 +158,8 @@ class Seeder:
                 plan["stores"][replica.service] = address
             elif replica.software == "redis":
                 plan.setdefault("redis", {})[replica.service] = own
+            elif "couchdb" in (replica.software, software.stands_for):
+                plan.setdefault("couchdb", {})[replica.service] = own
             elif replica.software == "memcached":
                 plan["caches"][replica.service] = ",".join(addresses)
         if self._dataset:
@@ -165,7 +167,8 @@ class Seeder:
             if self._machine is not None and "file" in self._dataset:
                 plan["dataset"]["file"] = self._machine.deliver(Path(str(self._dataset["file"])))
         if running:
-            plan["entry"] = self._orchestrator.addresses(self._deployment.entry_service, self._deployment.entry_port)
+            entry = self._deployment.entries[0]
+            plan["entry"] = self._orchestrator.addresses(entry.service, entry.port)
         return plan
 
     def _profile(self) -> str:

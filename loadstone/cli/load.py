@@ -98,7 +98,7 @@ def command(
     if requests and folder is None:
         raise InputError("--requests needs --out, the folder for its file")
     workload = asking.workload(what, {"method": method, "headers": _headers(header), "body": _body(body)}, dataset)
-    url = asking.target(given, what)
+    url = asking.target(given, what, workload)
     requested = asking.settings(
         {
             "rates": [rate] if rate is not None else None,

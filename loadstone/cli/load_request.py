@@ -75,17 +75,20 @@ def objective(texts: list[str] | None) -> dict[str, str] | None:
     return {key: limit for key, _, limit in pairs} or None
 
 
-def target(text: str | None, what: str) -> SplitResult:
-    """The target URL. Raises InputError where it is not an address."""
+def target(text: str | None, what: str, workload: Workload | Path) -> SplitResult:
+    """The target URL of a workload. Raises InputError where it is not an address."""
+    messages = isinstance(workload, Workload) and workload.protocol == "zmq"
+    example = "tcp://127.0.0.1:5556" if messages else "http://127.0.0.1:8080"
     if text is None:
-        raise InputError(f"{what} has no target: give it, for example http://127.0.0.1:8080")
+        raise InputError(f"{what} has no target: give it, for example {example}")
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError as error:
         raise InputError(f"{text!r} is not an address: {error}") from None
-    if url.scheme not in _PORTS or not url.hostname or port == 0:
-        raise InputError(f"{text!r} is not an address; write it like http://127.0.0.1:8080")
+    known = url.scheme == "tcp" and port is not None if messages else url.scheme in _PORTS
+    if not known or not url.hostname or port == 0:
+        raise InputError(f"{text!r} is not an address; write it like {example}")
     if url.username is not None or url.fragment:
         raise InputError(
             f"{text!r}: an address has no credentials and no '#'; send credentials with --header 'Authorization: ...'"

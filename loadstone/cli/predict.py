@@ -152,7 +152,8 @@ def _calls(measured: RunFolder, found: TreatmentSummary, deployed: set[str], par
     from loadstone.analysis.traced_rows import TracedOperation
 
     application = measured.plan.application
-    entry = application.entry.service
+    workload = next((each.settings.get("workload") for each in measured.plan.treatments if each.id == found.id), None)
+    entry = application.entry_of(workload)
     seen = trace_cache.gather(measured, [found])
     by_trial: dict[str, list[TracedOperation]] = {}
     for row in rows(TracedOperation, seen.tables[TracedOperation.NAME]) if TracedOperation.NAME in seen.tables else ():
@@ -163,4 +164,4 @@ def _calls(measured: RunFolder, found: TreatmentSummary, deployed: set[str], par
         measured_calls = calls.of_traces(mine, entry, roots, parallel) if trial in traced and roots else None
         if measured_calls is not None and set(measured_calls.service) <= deployed and len(measured_calls.service) > 1:
             return measured_calls
-    return calls.of_application(application, deployed, parallel)
+    return calls.of_application(application, entry, deployed, parallel)

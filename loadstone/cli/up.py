@@ -93,7 +93,10 @@ def _deploy(plan: Plan, name: str, nodes: Infrastructure, provision: Provision, 
 
 
 def _print_outcome(plan: Plan, name: str, provision: Provision, deployed: Deployed | None, json: bool) -> None:
-    url = f"http://{deployed.targets()[0]}" if deployed is not None else None
+    workload = plan.treatments[0].settings.workload or plan.application.default_workload
+    urls = deployed.urls() if deployed is not None else {}
+    url = urls.get(workload) or (f"http://{deployed.targets()[0]}" if deployed is not None else None)
+    elsewhere = {name: other for name, other in urls.items() if other != url}
     replicas = len(deployed.deployment.replicas) if deployed is not None else 0
     for row in deployed.orchestrator.audit() if deployed is not None else []:
         if not row.ok:
@@ -102,6 +105,7 @@ def _print_outcome(plan: Plan, name: str, provision: Provision, deployed: Deploy
     stacks = interfaces(deployed.deployment) if deployed is not None else {}
     if json:
         data = {"name": name, "url": url, "replicas": replicas, **({"stacks": stacks} if stacks else {})}
+        data |= {"entries": urls} if elsewhere else {}
         print_json(data if access is None else {**data, "access": access.as_data()})
         return
     if access is not None:
@@ -110,6 +114,8 @@ def _print_outcome(plan: Plan, name: str, provision: Provision, deployed: Deploy
             out.print(f"its addresses and tokens, for a shell: . {file}", markup=False)
     if url is not None:
         out.print(f"{plan.application.name} is up: {replicas} replicas, {url}")
+    for workload, other in elsewhere.items():
+        out.print(f"requests of {workload}: {other}", markup=False)
     for stack, interface in stacks.items():
         out.print(f"{stack}: {interface}", markup=False)
     out.print(f"remove it with: loadstone down {name if url else journal.cluster_name(name)}")

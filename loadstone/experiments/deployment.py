@@ -15,6 +15,7 @@ from loadstone.experiments.plan import Deployable
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines import Machine, connect
+from loadstone.model.application import Entry
 from loadstone.model.cluster import Node
 from loadstone.model.dataset import is_seeded, resolved
 from loadstone.model.deployment import Deployment
@@ -35,7 +36,7 @@ def resolve_treatment(deployable: Deployable, nodes: Sequence[Node], name: str) 
         settings=treatment.settings,
         nodes=list(nodes),
         resources=treatment.resources,
-        catalogue=catalogue.software(),
+        catalogue=catalogue.software().model_copy(update={"replaced": deployable.replaced}),
         name=name,
         beside=deployable.stacks,
     )
@@ -91,7 +92,7 @@ class Deployed:
         self.treatment = treatment = deployable.treatment
         self.folder = folder
         self._workload = deployable.workload
-        self._data = deployable.application.data
+        self._application = deployable.application
         deployment = resolve_treatment(deployable, provision.nodes, name)
         self.observation = observation_of(treatment.settings, deployment) if observe else Observation()
         self.observation.start()
@@ -133,11 +134,11 @@ class Deployed:
             listener.step("starting services")
             self.orchestrator.apply()
             self.orchestrator.ready()
-            if self._data.seed:
-                data_commands.run(self._data, self._data.seed, self.targets())
-            if self._data.ready:
+            if self._application.data.seed:
+                data_commands.run(self._application.data, self._application.data.seed, self._entry())
+            if self._application.data.ready:
                 listener.step("waiting for data")
-                data_commands.wait(self._data, self._data.ready, self.targets())
+                data_commands.wait(self._application.data, self._application.data.ready, self._entry())
         except BaseException:
             self.remove()
             raise
@@ -145,12 +146,28 @@ class Deployed:
     def reset(self, listener: Listener) -> None:
         """Empty the stores and fill them anew; of images, by their command, if one is given."""
         self.seeder.reset(listener.step)
-        if self._data.reset:
-            data_commands.run(self._data, self._data.reset, self.targets())
+        if self._application.data.reset:
+            data_commands.run(self._application.data, self._application.data.reset, self._entry())
 
     def targets(self) -> list[str]:
-        """Where requests enter: ``host:port`` of each front end."""
-        return self.orchestrator.addresses(self.deployment.entry_service, self.deployment.entry_port)
+        """Where the load enters: ``host:port`` of each replica."""
+        return self._addresses(self.deployment.entry)
+
+    def urls(self) -> dict[str, str]:
+        """By workload, where its requests enter: ``http://host:port`` of the first replica, ``tcp://`` of ZeroMQ."""
+        found = {}
+        for name, workload in self._application.workloads.items():
+            entry = self._application.entry_of(name)
+            address = self._addresses(entry if entry in self.deployment.entries else self.deployment.entry)[0]
+            found[name] = f"{'tcp' if workload.protocol == 'zmq' else 'http'}://{address}"
+        return found
+
+    def _entry(self) -> list[str]:
+        """Where requests enter, whatever the load: ``host:port`` of each front end."""
+        return self._addresses(self.deployment.entries[0])
+
+    def _addresses(self, entry: Entry) -> list[str]:
+        return self.orchestrator.addresses(entry.service, entry.port)
 
     def workload(self) -> Workload | Path:
         """What the treatment is loaded with; its seeded fields are drawn from the dataset that the stores hold."""

@@ -36,7 +36,9 @@ def findings(study: Study, application: Application, treatments: Sequence[Settin
     yield from _images(study, application)
     yield from _by_infrastructure(study, treatments)
     yield from _by_driver(study, application)
-    yield from _by_proxy(study)
+    protocol = _protocol(study, application)
+    yield from _by_protocol(study, protocol)
+    yield from _by_proxy(study, protocol)
     yield from _by_stacks(study)
     if study.cluster.managers is not None and len({each.high_availability for each in treatments}) > 1:
         yield ("cluster", "managers"), "high_availability also sets the number of managers; remove one of the two"
@@ -205,13 +207,24 @@ _NAMES = {
 }
 
 
-def _by_proxy(study: Study) -> Iterator[Finding]:
+def _protocol(study: Study, application: Application) -> str:
+    """The protocol of the study's requests."""
+    workload = application.workloads.get(study.workload or application.default_workload)
+    return (workload and workload.protocol) or study.load.protocol
+
+
+def _by_protocol(study: Study, protocol: str) -> Iterator[Finding]:
+    """Settings of connections that do not go with the protocol of the workload."""
+    if study.load.protocol != protocol:
+        yield from ((("load", *path), text) for path, text in study.load.wrong_connections(protocol))
+        if "protocol" in study.load.model_fields_set:
+            yield ("load", "protocol"), f"the workload is loaded over {protocol}; remove it"
+
+
+def _by_proxy(study: Study, protocol: str) -> Iterator[Finding]:
     """NGINX is configured for HTTP/1.1 without TLS."""
-    if study.proxy is not None and study.load.protocol != "http/1.1":
-        yield (
-            ("proxy",),
-            f"{study.load.protocol} does not pass through nginx; write protocol: http/1.1, or leave it out",
-        )
+    if study.proxy is not None and protocol != "http/1.1":
+        yield ("proxy",), f"{protocol} does not pass through nginx; write protocol: http/1.1, or leave it out"
     if study.proxy is not None and study.load.tls is not None:
         yield ("proxy",), "nginx answers without TLS here; remove load.tls, or leave it out"
 
@@ -225,6 +238,8 @@ def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[
     elif key == "slo" and study.load.objective is not None:
         where = ("load", "capacity", "slo") if study.load.capacity is not None else ("load", "slo")
         yield from (((*where, key_of(percentile)), key_of(percentile)) for percentile in study.load.objective.limits)
+    elif key == "protocol":
+        yield ("load", key), _protocol(study, application)
     elif key != "slo" and (key != "arrival" or study.load.closed is None):
         yield ("load", key), str(getattr(study.load, key))
 

@@ -44,6 +44,8 @@ class Deployable:
     """What it is loaded with: a mix, or the file of a script."""
     dataset: Keys
     """As in the plan of ``stone seed``; nothing where the application has none."""
+    replaced: tuple[str, ...]
+    """Store software that is not installed here, and in whose place its stand-in runs."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ class Own:
     """The file of its dataset, if that is one."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests of the other files that the load is made from, by path."""
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Store software that is not installed here; official images are pulled all the same."""
+        kind: type[Orchestrator] = plugins.find("orchestrators", self.study.settings.orchestrator)
+        pulled = self.study.cluster.images == "official" and kind.runs_containers()
+        return () if pulled else tuple(catalogue.replaced(self.application))
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,7 @@ class Plan:
             environment=treatment.settings.environment if own.study.names_environment else None,
             workload=self.workload(treatment),
             dataset=self.dataset(treatment),
+            replaced=own.replaced,
         )
 
     def workload(self, treatment: Treatment) -> Workload | Path:
@@ -170,6 +180,10 @@ def make_plan(document: Document, load: Loader | None = None) -> Plan:
             continue
         made.append((_treatment(each, own, loaded, beside), own))
         notes += loaded.notes
+        for name in own.replaced:
+            stand_in = catalogue.software().stand_in(name)
+            text = f"{name} is not installed here, so {stand_in} runs in its place: what is measured is not {name}'s"
+            notes.append(each.document.problem(("application",), text))
         if text := misfits.unscaled(own.study, own.application):
             notes.append(each.document.problem(("scaling",), text))
     factors.refuse([*problems, *_kinds(varied)])

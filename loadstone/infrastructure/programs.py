@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 from loadstone.infrastructure import subprocesses
+from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.builds.recipes import recipe
-from loadstone.model.software import AsProcess
+from loadstone.model.software import STONE, AsProcess
 
 _VERSION_S = 20.0
 
@@ -20,6 +21,8 @@ _VERSION_S = 20.0
 def find(process: AsProcess) -> str | None:
     """The first of the places where the program is, else what was built of it; of versions in a glob, the newest."""
     for place in process.program:
+        if place == STONE:
+            return str(stone_binary())
         if "/" not in place:
             if found := shutil.which(place):
                 return found

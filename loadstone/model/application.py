@@ -114,6 +114,11 @@ class Service(Model):
     volumes: list[ContainerPath] = []
     """Of an image: paths in the container that hold data. Empty at the start, gone at the end."""
 
+    @property
+    def main_port(self) -> str | None:
+        """The name of the port where others reach it; None for an image without ports and a chosen document store."""
+        return next((port for port in self.ports if port != "admin"), self.runs.software)
+
     def of_stone(self) -> list[str]:
         """The keys that are given and that only services of ``stone`` have."""
         return [key for key in ("tasks", "data") if getattr(self, key) != type(self).model_fields[key].default]
@@ -178,7 +183,7 @@ class Application(Model):
     workloads: Annotated[dict[str, Workload], Field(min_length=1)]
     default_workload: str
     """The workload of a study that names none."""
-    seeding: Literal["hotel", "social", "media", "shop"] | None = None
+    seeding: Literal["hotel", "social", "media", "shop", "docstore"] | None = None
     """What ``stone seed`` fills the stores with."""
     data: DataCommands = DataCommands()
     """Of an application of images: what fills and empties its stores."""
@@ -190,6 +195,19 @@ class Application(Model):
     """Limits by tier under ``profile: paper``; a tier that is not named keeps its services' own."""
     checks: list[Growth] = []
     """What must have grown after a trial."""
+
+    def entry_of(self, workload: str | None) -> Entry:
+        """Where the requests of a workload enter, by default of the default one; those of a script at ``entry``."""
+        chosen = self.workloads.get(workload or self.default_workload)
+        if chosen is None or chosen.entry is None:
+            return self.entry
+        service, _, port = chosen.entry.partition(":")
+        return Entry(service=service, port=port or self.services[service].main_port or "")
+
+    def entries(self) -> list[Entry]:
+        """Everywhere that requests enter: its own entry first, then those of its workloads."""
+        found = [self.entry, *map(self.entry_of, self.workloads)]
+        return [entry for index, entry in enumerate(found) if entry not in found[:index]]
 
     def findings(self) -> Iterator[Finding]:
         """Unknown names, cycles, port clashes; each at the key that is wrong."""
@@ -218,13 +236,13 @@ class Application(Model):
             if port is not None and port not in service.ports:
                 message = f"{name} has no port {port!r}" + did_you_mean(port, list(service.ports))
                 yield ("services", name, "readiness", "port"), message
-        if self.entry.service not in self.services:
-            message = f"no service {self.entry.service!r}" + did_you_mean(self.entry.service, names)
-            yield ("entry", "service"), message
-        elif self.entry.port not in self.services[self.entry.service].ports:
-            ports = list(self.services[self.entry.service].ports)
-            message = f"{self.entry.service} has no port {self.entry.port!r}" + did_you_mean(self.entry.port, ports)
-            yield ("entry", "port"), message
+        for key, message in self._wrong_entry(self.entry.service, self.entry.port):
+            yield ("entry", key), message
+        for name, workload in self.workloads.items():
+            if workload.entry is not None:
+                entered, _, port = workload.entry.partition(":")
+                for _, message in self._wrong_entry(entered, port):
+                    yield ("workloads", name, "entry"), message
         if self.default_workload not in self.workloads:
             message = f"no workload {self.default_workload!r}" + did_you_mean(
                 self.default_workload, list(self.workloads)
@@ -242,6 +260,16 @@ class Application(Model):
                     known = sorted(requests if "." in operation else bare)
                     message = f"no workload has an operation {operation!r}" + did_you_mean(operation, known)
                     yield ("checks", index, *where), message
+
+    def _wrong_entry(self, service: str, port: str) -> Iterator[tuple[str, str]]:
+        """What is wrong with an entry, as ``service`` or ``port`` and a message; no port stands for the main one."""
+        if service not in self.services:
+            yield "service", f"no service {service!r}" + did_you_mean(service, list(self.services))
+            return
+        ports = list(self.services[service].ports) or [self.services[service].runs.software or ""]
+        if (port or self.services[service].main_port) not in ports:
+            what = f"no port {port!r}" if port else "no port to enter at; give it 'ports'"
+            yield "port", f"{service} has {what}" + did_you_mean(port, ports)
 
     def _without_ports(self) -> Iterator[Finding]:
         for name, service in self.services.items():

@@ -73,8 +73,11 @@ class Deployment(Model):
     application: str
     profile: str
     documents: str
-    entry_service: str
-    entry_port: str
+    entry: Entry
+    """Where the treatment's load enters."""
+    entries: tuple[Entry, ...]
+    """Where requests enter, each published: the application's own entry, or the proxy before it, first; then those of
+    its workloads."""
     nodes: tuple[Node, ...]
     replicas: tuple[Replica, ...]
     software: dict[str, StoreSoftware]
@@ -82,7 +85,7 @@ class Deployment(Model):
     environment: Environment | None = None
     """What the study sets; None where it leaves that to the orchestrator and the machines."""
     proxy: Proxy | None = None
-    """NGINX as the entry."""
+    """NGINX before the entry of the load."""
     behind: Entry | None = None
     """Where it passes requests on to."""
     allowed: dict[str, tuple[str, ...]] = {}
@@ -92,6 +95,10 @@ class Deployment(Model):
     images: dict[str, str] = {}
     """Image references by what is in them: ``stone``, software by name, others by their own reference."""
     warnings: tuple[str, ...] = ()
+
+    def enters(self, replica: Replica, port: str) -> bool:
+        """Whether requests enter at a port of a replica."""
+        return Entry(service=replica.service, port=port) in self.entries
 
     def services(self) -> dict[str, list[Replica]]:
         """The replicas of each service, in start order."""

@@ -12,12 +12,12 @@ from loadstone.model.arrival import Arrival, ArrivalProcess, Replay, shape_secon
 from loadstone.model.base import Finding, Model
 from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
+from loadstone.model.workload import Protocol
 
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 """A number of requests."""
 Connections = Annotated[int, Field(ge=1, le=1_000_000)]
-Protocol = Literal["http/1.1", "http/2", "grpc"]
 Policy = Literal["fixed", "growing", "new"]
 MOST_ITERATIONS = 100_000
 """The most iterations of a closed loop, of all clients together: each is a row."""
@@ -132,7 +132,7 @@ class Load(Model):
     slo: Slo | None = None
     """What a trial at a fixed rate is judged by, and one of a closed loop if given."""
     protocol: Protocol = "http/1.1"
-    """The protocol of requests."""
+    """The protocol of requests, unless their workload has one."""
     tls: Tls | None = None
     """Send over TLS; ``tls: {}`` checks certificates as usual."""
     descriptors: str | None = None
@@ -189,7 +189,7 @@ class Load(Model):
         if isinstance(self.arrival, ArrivalProcess):
             yield from ((("arrival", *path), text) for path, text in self.arrival.findings())
         yield from self._wrong_in_a_closed_loop()
-        yield from self._wrong_connections()
+        yield from self.wrong_connections(self.protocol)
         for name in ("capacity", "closed", "tls"):
             if (part := getattr(self, name)) is not None:
                 yield from (((name, *path), text) for path, text in part.findings())
@@ -241,7 +241,8 @@ class Load(Model):
                 if name in self.model_fields_set:
                     yield (name,), f"does not go with 'closed': {why}; remove it"
 
-    def _wrong_connections(self) -> Iterator[Finding]:
+    def wrong_connections(self, protocol: str) -> Iterator[Finding]:
+        """What does not go with a protocol."""
         fewest = min(self.closed.clients) if self.closed is not None else self.connections
         if self.threads > fewest:
             what = "clients" if self.closed is not None else "connections"
@@ -251,22 +252,24 @@ class Load(Model):
                 yield ("most_connections",), f"the policy {self.policy!r} opens no more; write policy: growing"
             elif self.most_connections < self.connections:
                 yield ("most_connections",), f"{self.most_connections} is below 'connections', {self.connections}"
-        if self.source_addresses and (self.protocol != "http/1.1" or self.tls is not None):
+        if self.source_addresses and (protocol != "http/1.1" or self.tls is not None):
             yield ("source_addresses",), "only http/1.1 without TLS is sent from chosen addresses; remove them"
         elif self.source_addresses and self.workers > 1:
             yield ("source_addresses",), "are of one machine, and 'workers' are several; remove one"
-        if self.protocol != "http/1.1" and self.policy != "fixed":
-            yield ("policy",), f"a connection of {self.protocol} carries many requests at a time; write policy: fixed"
-        if self.pipelining > 1 and self.protocol != "http/1.1":
-            yield ("pipelining",), f"{self.protocol} has 'streams' instead; remove it"
+        if protocol != "http/1.1" and self.policy != "fixed":
+            yield ("policy",), f"{protocol} keeps its connections; write policy: fixed"
+        if self.pipelining > 1 and protocol != "http/1.1":
+            yield ("pipelining",), f"only http/1.1 is pipelined, not {protocol}; remove it"
         elif self.pipelining > 1 and self.policy == "new":
             yield ("pipelining",), "the policy 'new' puts one request on a connection; remove it"
         elif self.pipelining > 1 and self.tls is not None:
             yield ("pipelining",), "requests over TLS are not pipelined; remove it"
-        if self.streams is not None and self.protocol == "http/1.1":
-            yield ("streams",), "http/1.1 has one request at a time on a connection; remove it"
-        if self.descriptors is not None and self.protocol != "grpc":
-            yield ("descriptors",), f"{self.protocol} needs none; write protocol: grpc"
+        if self.streams is not None and protocol in ("http/1.1", "zmq"):
+            yield ("streams",), f"{protocol} has one request at a time on a connection; remove it"
+        if self.descriptors is not None and protocol != "grpc":
+            yield ("descriptors",), f"{protocol} needs none; write protocol: grpc"
+        if self.tls is not None and protocol == "zmq":
+            yield ("tls",), "messages of zmq are not encrypted; remove it"
 
     @property
     def own_pace(self) -> bool:

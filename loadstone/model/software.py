@@ -16,6 +16,10 @@ STORE_PASSWORD = "{store_password}"
 a run, and in no argument: every user of a machine can read those."""
 
 
+STONE = "{stone}"
+"""As a program: Loadstone's own binary on whichever machine."""
+
+
 class SetPassword(Model):
     """A command that gives an initialised ``{data}`` the password of its deployment."""
 
@@ -97,6 +101,8 @@ class StoreSoftware(Model):
     """Whether it is no store, but passes requests on to the front end, where a study has ``proxy``."""
     stack: bool = False
     """Whether it is no store, but watches from beside, where a user requests it by ``stacks``."""
+    stands_for: str | None = None
+    """The software in whose place it runs where that is not installed. It is not the same, and results name it."""
     process: AsProcess | None = None
     container: AsContainer
 
@@ -115,6 +121,12 @@ class SoftwareCatalogue(Model):
     """All named software."""
 
     software: dict[str, StoreSoftware]
+    replaced: tuple[str, ...] = ()
+    """Names of software that is not installed, and in whose place its stand-in runs."""
+
+    def stand_in(self, name: str) -> str | None:
+        """The name of the software that stands for another; None where there is none."""
+        return next((other for other, software in self.software.items() if software.stands_for == name), None)
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -27,6 +27,9 @@ class Tasks(Model):
     """The number of repetitions for the small file."""
     sync: bool | None = None
     """Whether a large file is on the disk before it counts as written."""
+    socket: Literal["rep", "router"] | None = None
+    """Of a service that receives messages of ZeroMQ: ``rep`` handles one at a time, ``router`` those of different
+    clients at once."""
     keep: bool | None = None
     """Whether files stay until the stores are reset. Without, each is removed once it has been checked: less disk is
     used, and less is written to it."""

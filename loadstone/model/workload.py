@@ -17,6 +17,10 @@ from loadstone.model.units import Pause, format_seconds
 OperationName = Annotated[str, Matches(r"[A-Za-z0-9_:/-]+", "letters, digits and _ : / -")]
 HeaderName = Annotated[str, Matches(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "a header's name, for example X-Request-Id")]
 RequestPath = Annotated[str, Matches(r"/\S*", "a path that begins with '/' and has no spaces, for example /hotels")]
+WorkloadEntry = Annotated[
+    str, Matches(r"[a-z][a-z0-9-]{0,62}(:[A-Za-z0-9_-]+)?", "SERVICE, or SERVICE:PORT by the port's name")
+]
+Protocol = Literal["http/1.1", "http/2", "grpc"]
 FieldType = TypeVar("FieldType", bound=Model)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _LONGEST_PAUSE = 24 * 3600.0
@@ -164,6 +168,17 @@ class Operation(Request):
             names.append(step.name)
             extracted += [name for name in step.extract if name not in self.fields]
 
+    def message_findings(self) -> Iterator[Finding]:
+        """What is wrong with it as a message of ZeroMQ."""
+        for key in ("method", "path", "headers", "steps"):
+            if key in self.model_fields_set:
+                yield (key,), "a message has none; remove it"
+        if not self.body:
+            yield (), "give 'body', the message"
+        if self.expect is not None and self.expect.status is not None:
+            yield ("expect", "status"), "a reply has none; expect 'json', 'min_bytes' or 'max_bytes'"
+        yield from self.wrong({}, ())
+
     def request_names(self, name: str) -> list[str]:
         """What its requests are called in results, where it is called ``name``."""
         return [name] if self.steps is None else [f"{name}.{step.name}" for step in self.steps]
@@ -182,11 +197,18 @@ class Workload(Model):
     """A weighted mix of operations."""
 
     description: str = ""
+    entry: WorkloadEntry | None = None
+    """Where its requests enter: ``SERVICE``, or ``SERVICE:PORT`` by the port's name; by default the application's
+    entry."""
+    protocol: Protocol | Literal["zmq"] | None = None
+    """The protocol of its requests, instead of ``load.protocol``. With ``zmq`` an operation is a message, its ``body``,
+    which a REQ socket of ZeroMQ sends."""
     operations: Annotated[dict[OperationName, Operation], Field(min_length=1)]
 
     def findings(self) -> Iterator[Finding]:
         for name, operation in self.operations.items():
-            for path, message in operation.findings():
+            found = operation.message_findings() if self.protocol == "zmq" else operation.findings()
+            for path, message in found:
                 yield ("operations", name, *path), message
 
     def request_names(self) -> list[str]:

@@ -18,6 +18,7 @@ from typing import ClassVar
 from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.machines import exec
+from loadstone.model.application import Entry
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import DATA, Deployment, FoundReplica, Replica
 from loadstone.model.errors import DeploymentError
@@ -170,7 +171,8 @@ class Containers(Orchestrator):
         started = time.monotonic()
         self._await([replica for replica in self.deployment.replicas if replica.store or not stores_only], started)
         if not stores_only:
-            self._wait_for_entry(started)
+            for entry in self.deployment.entries:
+                self._wait_for_entry(entry, started)
             self._wait_for_machines()
         self._born |= {found.name: found.container for found in self._find()}
 
@@ -203,15 +205,15 @@ class Containers(Orchestrator):
             text += "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
         return text
 
-    def _wait_for_entry(self, started: float) -> None:
-        """The front end answers from where the load comes from, whatever it says."""
-        entry = self.deployment.of(self.deployment.entry_service)[0]
+    def _wait_for_entry(self, entry: Entry, started: float) -> None:
+        """What requests enter answers from where the load comes from, whatever it says."""
+        within = self.deployment.of(entry.service)[0].readiness.within
         while True:
-            targets = self.addresses(self.deployment.entry_service, self.deployment.entry_port)
+            targets = self.addresses(entry.service, entry.port)
             silent = [f"{target}: {why}" for target in targets if (why := _why_silent(target)) is not None]
             if targets and not silent:
                 return
-            if time.monotonic() - started > entry.readiness.within:
+            if time.monotonic() - started > within:
                 reason = "; ".join(silent) or f"{self.name} published no port for it"
                 raise DeploymentError(f"{entry.service} is ready, but cannot be reached: {reason}")
             time.sleep(_POLL_S)
@@ -319,12 +321,14 @@ class Containers(Orchestrator):
 
 
 def _why_silent(target: str) -> str | None:
-    """Why nothing speaks HTTP at ``host:port``; None if something does."""
+    """Why nothing speaks at ``host:port``; None if something does: HTTP, or what greets whoever connects."""
     connection = http.client.HTTPConnection(target, timeout=_ANSWER_S)
     try:
         connection.request("GET", "/")
         connection.getresponse()
         return None
+    except http.client.BadStatusLine as error:
+        return str(error) if isinstance(error, http.client.RemoteDisconnected) else None
     except (OSError, http.client.HTTPException) as error:
         return str(error) or type(error).__name__
     finally:

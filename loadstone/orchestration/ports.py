@@ -17,14 +17,13 @@ Ports = dict[str, dict[str, int]]
 
 
 def preferred_ports(deployment: Deployment) -> Ports:
-    """The ports of a deployment while none is taken: entry and stacks keep their own, others count up from the base."""
+    """The ports of a deployment while none is taken: entries and stacks keep theirs, others count up from the base."""
     ports: Ports = {}
     number = BASE_PORT
     for replica in deployment.replicas:
         ports[replica.name] = {}
         for name, declared in replica.ports.items():
-            entry = replica.service == deployment.entry_service and name == deployment.entry_port
-            if replica.stack or (entry and replica.index == 1):
+            if replica.stack or (replica.index == 1 and deployment.enters(replica, name)):
                 ports[replica.name][name] = declared
             else:
                 ports[replica.name][name] = number

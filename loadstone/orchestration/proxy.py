@@ -13,38 +13,33 @@ CONFIG = "/etc/nginx/nginx.conf"
 """Where it is in a container."""
 FILE = "nginx.conf"
 _SOFTWARE = "nginx"
-_PORT = "http"
 _RESOURCES = Resources(cpu=1.0, memory=256 * 2**20)
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
-def in_front(application: Application, proxy: Proxy | None, catalogue: SoftwareCatalogue) -> Application:
-    """The application with NGINX as its entry; as it is where there is no proxy.
+ENTRY = Entry(service=SERVICE, port="http")
+"""Where requests enter a proxy."""
+
+
+def in_front(application: Application, entry: Entry, proxy: Proxy, catalogue: SoftwareCatalogue) -> Application:
+    """The application with NGINX in front of an entry.
 
     Raises InputError where the application has a service of that name.
     """
-    if proxy is None:
-        return application
     if SERVICE in application.services:
         raise InputError(f"proxy: {application.name} has a service {SERVICE!r} of its own; leave the proxy out")
-    entry = application.entry
     behind, port = application.services[entry.service], catalogue.software[_SOFTWARE].port
     text = configuration(proxy, str(port), servers([f"{entry.service}:{behind.ports[entry.port]}"]))
     service = Service(
         tier="frontend",
         runs=Runs(software=_SOFTWARE),
-        ports={_PORT: port},
+        ports={ENTRY.port: port},
         needs=[entry.service],
         resources=_RESOURCES,
-        readiness=Readiness(port=_PORT, within=behind.readiness.within),
+        readiness=Readiness(port=ENTRY.port, within=behind.readiness.within),
         configs={CONFIG: text},
     )
-    return application.model_copy(
-        update={
-            "services": {**application.services, SERVICE: service},
-            "entry": Entry(service=SERVICE, port=_PORT),
-        }
-    )
+    return application.model_copy(update={"services": {**application.services, SERVICE: service}})
 
 
 def servers(addresses: Iterable[str]) -> str:

@@ -41,8 +41,10 @@ def resolve(
     that is not given stays. Raises InputError for unknown names.
     """
     kind: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
-    behind = application.entry if settings.proxy is not None else None
-    application = proxy.in_front(application, settings.proxy, catalogue)
+    entry, entries, behind = application.entry_of(settings.workload), application.entries(), None
+    if settings.proxy is not None:
+        application = proxy.in_front(application, entry, settings.proxy, catalogue)
+        entry, entries, behind = proxy.ENTRY, [proxy.ENTRY if each == entry else each for each in entries], entry
     for unknown in set(resources) - {*application.services, SERVICE, *beside.services()}:
         known = list(application.services)
         raise InputError(f"resources: {application.name} has no service {unknown!r}" + did_you_mean(unknown, known))
@@ -59,7 +61,9 @@ def resolve(
     for service_name in application.start_order():
         service = application.services[service_name]
         software = _software(service, settings, catalogue, service_name)
-        ports = service.ports or ({software: catalogue.software[software].port} if software else {})
+        ports = service.ports
+        if software is not None and not ports:
+            ports = {service.runs.software or software: catalogue.software[software].port}
         nodes_of = allowed.get(service_name) or free
         for index in range(1, _count(service, settings) + 1):
             replicas.append(
@@ -93,8 +97,8 @@ def resolve(
         application=application.name,
         profile=settings.profile,
         documents=settings.documents,
-        entry_service=application.entry.service,
-        entry_port=application.entry.port,
+        entry=entry,
+        entries=tuple(entries),
         nodes=tuple(nodes),
         replicas=tuple(replicas),
         software={name: catalogue.software[name] for name in dict.fromkeys(r.software for r in replicas) if name},
@@ -136,7 +140,7 @@ def _software(service: Service, settings: Settings, catalogue: SoftwareCatalogue
     if software is not None and software not in catalogue.software:
         known = list(catalogue.software)
         raise InputError(f"service {name}: no software {software!r}" + did_you_mean(software, known))
-    return software
+    return catalogue.stand_in(software) if software in catalogue.replaced else software
 
 
 def _variables(name: str, service: Service, settings: Settings) -> dict[str, str]:
@@ -221,7 +225,7 @@ def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareC
     split = {
         replica.service
         for replica in replicas
-        if replica.index > 1 and replica.software and catalogue.software[replica.software].documents
+        if replica.index > 1 and replica.store and replica.tier == "storage"
     }
     if split:
         warnings.append(

@@ -28,9 +28,9 @@ def load_plan(offer: Offer) -> dict[str, Any]:
     """The plan file of ``stone load`` for one run; pure. Keys with their default are omitted."""
     load = offer.load
     plan: dict[str, Any] = {
-        "target": f"{'http' if load.tls is None else 'https'}://{offer.targets[0]}",
+        "target": f"{_scheme(offer)}://{offer.targets[0]}",
         "replicas": list(offer.targets[1:]),
-        **_transport(load),
+        **_transport(offer),
         "connections": offer.clients or load.connections,
         "threads": load.threads,
         **_arrival(offer),
@@ -82,11 +82,16 @@ _OPTIONAL = (
 )
 
 
-def _transport(load: Load) -> dict[str, Any]:
-    plan: dict[str, Any] = {}
-    for key in _OPTIONAL:
-        if getattr(load, key) != Load.model_fields[key].default:
-            plan[key] = getattr(load, key)
+def _scheme(offer: Offer) -> str:
+    if offer.protocol == "zmq":
+        return "tcp"
+    return "http" if offer.load.tls is None else "https"
+
+
+def _transport(offer: Offer) -> dict[str, Any]:
+    load = offer.load
+    given = {key: getattr(load, key) for key in _OPTIONAL} | {"protocol": offer.protocol}
+    plan = {key: value for key, value in given.items() if value != Load.model_fields[key].default}
     if load.tls is not None:
         plan["tls"] = load.tls.model_dump(exclude_none=True)
     return plan

@@ -113,7 +113,7 @@ func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
 
 // slots is how many requests one connection carries at a time besides pipelining.
 func (p *Plan) slots() int {
-	if p.Protocol == transport.HTTP1 {
+	if p.Protocol == transport.HTTP1 || p.Protocol == transport.ZMQ {
 		return 1
 	}
 	return p.Streams

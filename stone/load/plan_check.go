@@ -39,13 +39,16 @@ func (p *Plan) checkTarget() error {
 		return mistake.New("target", "missing; give the address to load, such as http://127.0.0.1:5000")
 	case err != nil:
 		return mistake.New("target", "%q is not a URL: %v", p.Target, err)
-	case target.Scheme != "http" && target.Scheme != "https":
-		return mistake.New("target", "%q: only http:// and https:// are driven", p.Target)
+	case !slices.Contains(transport.Schemes(p.Protocol), target.Scheme):
+		return mistake.New("target", "%q: %s is driven at %s://", p.Target, p.Protocol, strings.Join(transport.Schemes(p.Protocol), ":// or "))
 	case target.Hostname() == "" || strings.Trim(target.Path, "/") != "" || target.RawQuery != "":
 		return mistake.New("target", "%q: give scheme, host and port alone; paths belong to operations", p.Target)
 	}
 	p.scheme = target.Scheme
 	if p.host = target.Host; target.Port() == "" {
+		if p.Protocol == transport.ZMQ {
+			return mistake.New("target", "%q has no port; give one, such as tcp://127.0.0.1:5556", p.Target)
+		}
 		p.host += map[string]string{"http": ":80", "https": ":443"}[p.scheme]
 	}
 	for i, replica := range p.Replicas {
@@ -101,12 +104,12 @@ func (p *Plan) checkNumbers() error {
 // checkTransport sees what goes together.
 func (p *Plan) checkTransport() error {
 	switch {
-	case !slices.Contains([]string{transport.HTTP1, transport.HTTP2, transport.GRPC}, p.Protocol):
-		return mistake.New("protocol", "%q is not known; give %s, %s or %s", p.Protocol, transport.HTTP1, transport.HTTP2, transport.GRPC)
+	case !slices.Contains(transport.Protocols, p.Protocol):
+		return mistake.New("protocol", "%q is not known; give one of %s", p.Protocol, strings.Join(transport.Protocols, ", "))
 	case !slices.Contains([]string{fixedPolicy, growingPolicy, newPolicy}, p.Policy):
 		return mistake.New("policy", "%q is not known; give %s, %s or %s", p.Policy, fixedPolicy, growingPolicy, newPolicy)
 	case p.Protocol != transport.HTTP1 && p.Policy != fixedPolicy:
-		return mistake.New("policy", "%q: a connection of %s carries many requests at a time; give %s", p.Policy, p.Protocol, fixedPolicy)
+		return mistake.New("policy", "%q: only connections of %s come and go; give %s", p.Policy, transport.HTTP1, fixedPolicy)
 	case p.Pipelining > 1 && (p.Protocol != transport.HTTP1 || p.scheme != "http" || p.Policy == newPolicy):
 		return mistake.New("pipelining", "%d: only plain %s on lasting connections is pipelined", p.Pipelining, transport.HTTP1)
 	case len(p.SourceAddresses) > 0 && (p.Protocol != transport.HTTP1 || p.scheme != "http"):
@@ -183,6 +186,8 @@ func (p *Plan) checkRequests() error {
 	switch {
 	case p.Script != nil && len(p.Operations) > 0:
 		return mistake.New("script", "excludes operations; leave one out")
+	case p.Script != nil && p.Protocol == transport.ZMQ:
+		return mistake.New("script", "makes requests of HTTP; give operations, or another protocol")
 	case p.Script != nil && !filepath.IsAbs(p.Script.Path):
 		return mistake.New("script.path", "%q is not an absolute path", p.Script.Path)
 	case p.Script != nil:

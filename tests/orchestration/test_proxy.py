@@ -19,7 +19,7 @@ from loadstone.applications import catalogue
 from loadstone.applications.seeding import Seeder
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.local import Local
-from loadstone.model.application import Resources
+from loadstone.model.application import Entry, Resources
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import InputError, PreflightError
@@ -51,7 +51,7 @@ def test_golden(orchestrator: str) -> None:
 def test_nginx_is_the_entry_and_needs_what_was(tmp_path: Path) -> None:
     deployment = behind_nginx()
     (nginx,) = deployment.of("nginx")
-    assert (deployment.entry_service, deployment.entry_port) == ("nginx", "http")
+    assert deployment.entry == Entry(service="nginx", port="http")
     assert (nginx.needs, nginx.tier, nginx.software, nginx.store) == (("frontend",), "frontend", "nginx", False)
     assert deployment.replicas[-1] is nginx, "it starts last"
     assert f"server frontend:{deployment.of('frontend')[0].ports['http']};" in nginx.configs[CONFIG]
@@ -70,7 +70,7 @@ def test_settings_of_an_nginx_that_another_treatment_has_are_no_mistake() -> Non
     deployment = behind_nginx(
         proxy=None, resources={"nginx": Resources(cpu=3)}, placement={"services": {"nginx": ["worker-1"]}}
     )
-    assert deployment.of("nginx") == [] and deployment.entry_service == "frontend"
+    assert deployment.of("nginx") == [] and deployment.entry.service == "frontend"
 
 
 def test_an_application_with_a_service_of_that_name_is_refused() -> None:
@@ -150,7 +150,7 @@ def hotel(own_folders: Path, tmp_path: Path) -> Iterator[Process]:
 @pytest.mark.servers
 def test_a_real_nginx_passes_requests_on_to_all_front_ends(hotel: Process) -> None:
     (entry,) = hotel.addresses("nginx", "http")
-    assert hotel.deployment.entry_service == "nginx"
+    assert hotel.deployment.entry.service == "nginx"
     before = hotel.usage()
     for _ in range(200):
         with urllib.request.urlopen(

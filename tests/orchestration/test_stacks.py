@@ -12,7 +12,7 @@ import yaml
 
 from loadstone import plugins
 from loadstone.applications import catalogue
-from loadstone.model.application import Resources
+from loadstone.model.application import Entry, Resources
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import InputError
@@ -96,7 +96,7 @@ def test_what_is_beside_changes_nothing_of_the_application(orchestrator: str) ->
     kept.pop("node-agent-1", None)
     assert kept == ports.preferred_ports(alone)
     assert [replica.service for replica in beside.replicas if replica.store] == ["memcached-geo", "documents-geo"]
-    assert (beside.entry_service, beside.entry_port) == ("frontend", "http")
+    assert beside.entry == Entry(service="frontend", port="http")
 
 
 ENDPOINTS = {

@@ -58,8 +58,13 @@ def unfold(entry: str, edges: Edges, parallel: bool, source: str) -> Calls:
     return Calls(tuple(service), tuple(parent), tuple(probability), parallel, source)
 
 
-def of_application(application: ApplicationPart, deployed: Collection[str], parallel: bool = False) -> Calls:
-    """As ``plan.json`` has it: each service is taken to call each that it needs, if ``deployed``, once per visit."""
+def of_application(
+    application: ApplicationPart, entry: str, deployed: Collection[str], parallel: bool = False
+) -> Calls:
+    """As ``plan.json`` has it: each service is taken to call each that it needs, if ``deployed``, once per visit.
+
+    ``entry``: the service that requests enter.
+    """
     edges = {
         (name, need): 1.0
         for name, service in application.services.items()
@@ -68,7 +73,7 @@ def of_application(application: ApplicationPart, deployed: Collection[str], para
     }
     order = "at once" if parallel else "one after the other"
     source = f"assumed: each service calls all that it needs once, {order}"
-    return unfold(application.entry.service, edges, parallel, source)
+    return unfold(entry, edges, parallel, source)
 
 
 def of_traces(operations: Sequence[OperationTimes], entry: str, traces: int, parallel: bool = False) -> Calls:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.applications.compose_import import completion, uncarried
-from loadstone.applications.compose_import.entry import entrance
+from loadstone.applications.compose_import.entry import entrance, workload_entries
 from loadstone.applications.compose_import.network_names import note_names
 from loadstone.applications.compose_import.reading import ComposeDocument
 from loadstone.applications.compose_import.schema import EXTENSION, KEYS, ComposeFile
@@ -70,6 +70,7 @@ def read(files: list[Path]) -> Imported:
     completion.guess_needs(document, services)
     entry, port = entrance(document, extension.entry, services)
     entry_port = entry.port_name(port)
+    entries = workload_entries(document, extension.workloads, services)
     readiness = completion.readiness(document, extension, services)
     completion.guess_ports(document, services)
     tiers = completion.tiers(document, extension, services, entry)
@@ -77,7 +78,7 @@ def read(files: list[Path]) -> Imported:
         document.note((), f"carried into the results: {', '.join(carried)}")
     note_names(document, services, names)
     completion.note_spoiled(document, services)
-    completion.note_ways_in(document, services, entry, port)
+    completion.note_ways_in(document, services, [(entry, port), *entries.values()])
     data = {
         "name": extension.name or fitting(compose.name),
         "description": extension.description or f"Imported from {files[0].name}.",
@@ -85,7 +86,11 @@ def read(files: list[Path]) -> Imported:
         "services": {
             names[name]: as_data(service, names, tiers[name], readiness.get(name)) for name, service in services.items()
         },
-        **completion.workloads(document, extension),
+        **completion.workloads(
+            document,
+            extension,
+            {name: f"{names[each.name]}:{each.port_name(port)}" for name, (each, port) in entries.items()},
+        ),
     }
     if extension.commands():
         data["data"] = extension.commands() | {"folder": str(document.folder.resolve())}

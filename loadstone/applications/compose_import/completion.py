@@ -109,14 +109,16 @@ def tiers(
     return tiers
 
 
-def note_ways_in(document: ComposeDocument, services: dict[str, Converted], entry: Converted, port: int) -> None:
+def note_ways_in(
+    document: ComposeDocument, services: dict[str, Converted], entries: list[tuple[Converted, int]]
+) -> None:
     for name, service in services.items():
         for index, mapped in enumerate(service.compose.ports):
             where = ("services", name, "ports", index)
             if mapped.protocol != "tcp":
                 continue
-            if service is not entry or port not in mapped.numbers():
-                document.note(where, "not published: requests enter at one port; inside the application it is reached")
+            if not any(service is entry and port in mapped.numbers() for entry, port in entries):
+                document.note(where, "not published: no request enters here; inside the application it is reached")
             elif mapped.published not in (None, str(mapped.target)):
                 document.note(
                     where,
@@ -141,10 +143,13 @@ def readiness(
     return found
 
 
-def workloads(document: ComposeDocument, extension: Extension) -> dict[str, Any]:
-    """The workloads, and which of them is the default: an only one need not be named."""
+def workloads(document: ComposeDocument, extension: Extension, entries: dict[str, str]) -> dict[str, Any]:
+    """The workloads with their ``entries``, and which of them is the default: an only one need not be named."""
     if not extension.workloads:
         document.note((EXTENSION, "workloads"), "none is given, so there is one: GET / (get-root)")
-    workloads = extension.workloads or _MADE
+    workloads = {
+        name: workload | {"entry": entries[name]} if name in entries else workload
+        for name, workload in (extension.workloads or _MADE).items()
+    }
     default = extension.default_workload or (next(iter(workloads)) if len(workloads) == 1 else None)
     return {"workloads": workloads} | ({"default_workload": default} if default else {})

@@ -9,6 +9,7 @@ from loadstone.applications.compose_import.reading import ComposeDocument
 from loadstone.applications.compose_import.services import Converted
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import InputError
+from loadstone.model.messages import KeyPath
 
 _REMEDY = "write x-loadstone: {entry: SERVICE:PORT}"
 
@@ -19,7 +20,7 @@ def entrance(document: ComposeDocument, given: Any, services: dict[str, Converte
     Raises InputError where that is not clear.
     """
     if given is not None:
-        return _given(document, given, services)
+        return _given(document, ("x-loadstone", "entry"), given, services)
     published = {name: service for name, service in services.items() if service.published()}
     if not published:
         raise InputError([document.problem(("services",), f"no service publishes a port to enter by; {_REMEDY}")])
@@ -43,9 +44,23 @@ def _is_foreign(service: Converted) -> bool:
     return guessing.known(service.compose.image or "") is None
 
 
-def _given(document: ComposeDocument, given: Any, services: dict[str, Converted]) -> tuple[Converted, int]:
+def workload_entries(
+    document: ComposeDocument, workloads: dict[str, Any], services: dict[str, Converted]
+) -> dict[str, tuple[Converted, int]]:
+    """The entries of the workloads that give one, ``web:8080``: service and port, which has a name then."""
+    found = {}
+    for name, workload in workloads.items():
+        if isinstance(workload, dict) and workload.get("entry") is not None:
+            where = ("x-loadstone", "workloads", name, "entry")
+            service, port = found[name] = _given(document, where, workload["entry"], services)
+            service.port_name(port)
+    return found
+
+
+def _given(
+    document: ComposeDocument, where: KeyPath, given: Any, services: dict[str, Converted]
+) -> tuple[Converted, int]:
     """``web:8080``, or ``{service: web, port: http}`` as an application file has it."""
-    where = ("x-loadstone", "entry")
     match given:
         case str() if ":" in given:
             name, _, port = given.partition(":")

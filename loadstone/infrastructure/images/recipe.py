@@ -127,7 +127,8 @@ def of_store(what: str, software: StoreSoftware) -> ImageRecipe:
     base = of_stone()
     user = process.user if process.user not in (None, "nobody") else None
     owner = _UNPRIVILEGED if user is None else _STORE
-    wanted = [Path(program), *_more_files(what, container.packaged.files, Path(program).parent)]
+    own = [] if program == str(stone_binary()) else [Path(program)]  # which the layer below has
+    wanted = [*own, *_more_files(what, container.packaged.files, Path(program).parent)]
     needed = [library for path in wanted for library in elf.libraries(path.resolve())]
     members = [file(os.path.normpath(path), path) for path in [*wanted, *needed]]
     if user is not None:

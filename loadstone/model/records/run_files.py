@@ -154,12 +154,24 @@ class ServicePart(_Lenient):
     calls: _Listed[str] = ()
 
 
+class WorkloadPart(_Lenient):
+    """A workload of the application. ``entry``: where it enters, ``SERVICE`` or ``SERVICE:PORT``."""
+
+    entry: str | None = None
+
+
 class ApplicationPart(_Lenient):
     """The application of a plan."""
 
     name: str | None = None
     entry: _Part[EntryPart] = EntryPart()
     services: _Part[dict[str, ServicePart]] = {}
+    workloads: _Part[dict[str, WorkloadPart]] = {}
+
+    def entry_of(self, workload: str | None) -> str:
+        """The service where the requests of a workload enter."""
+        given = self.workloads.get(workload or "")
+        return given.entry.partition(":")[0] if given is not None and given.entry else self.entry.service
 
 
 class PlannedTreatment(_Lenient):

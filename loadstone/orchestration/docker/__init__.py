@@ -104,11 +104,11 @@ def entrance(deployment: Deployment) -> dict[str, str]:
 def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]:
     """The ports that the client reaches by name, each with the number on its node; None: any that is free.
 
-    The entry keeps its own where one replica has it, a stack always.
+    An entry keeps its own where one replica has it, a stack always.
     """
     found: dict[str, int | None] = {}
     for name, port in replica.ports.items():
-        if replica.service == deployment.entry_service and name == deployment.entry_port:
+        if deployment.enters(replica, name):
             found[name] = port if len(deployment.of(replica.service)) == 1 else None
         elif replica.stack:
             found[name] = port

@@ -84,7 +84,7 @@ def service_manifests(deployment: Deployment, service: str, pull: str) -> list[M
 
 
 def published(deployment: Deployment, replica: Replica, count: int) -> list[Manifest]:
-    """What opens ports on nodes: of the entry for all replicas alike, of a store for each."""
+    """What opens ports on nodes: of an entry for all replicas alike, of a store for each."""
     if replica.store:
         return [
             _node_port(
@@ -96,10 +96,8 @@ def published(deployment: Deployment, replica: Replica, count: int) -> list[Mani
             )
             for number in range(count)
         ]
-    if replica.service == deployment.entry_service:
-        port = {deployment.entry_port: replica.ports[deployment.entry_port]}
-        return [_node_port(deployment, replica, replica.service, port, {})]
-    return []
+    entries = {name: number for name, number in replica.ports.items() if deployment.enters(replica, name)}
+    return [_node_port(deployment, replica, replica.service, entries, {})] if entries else []
 
 
 def _meta(deployment: Deployment, name: str, service: str, **labels: str) -> dict[str, Any]:

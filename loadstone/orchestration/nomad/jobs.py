@@ -66,9 +66,9 @@ def _job(deployment: Deployment, replicas: list[Replica], mhz: int) -> dict[str,
 
 
 def _port(deployment: Deployment, replicas: list[Replica], name: str) -> dict[str, int]:
-    """A port's number on its node is free to choose, but of the entry, and of those that images know by number."""
+    """A port's number on its node is free to choose, but of entries, and of those that images know by number."""
     first = replicas[0]
-    entry = len(replicas) == 1 and (first.service, name) == (deployment.entry_service, deployment.entry_port)
+    entry = len(replicas) == 1 and deployment.enters(first, name)
     known = first.stack or any(first.service in other.needs for other in deployment.replicas if other.image is not None)
     number = first.ports[name]
     return {"static": number, "to": number} if entry or known else {"to": number}

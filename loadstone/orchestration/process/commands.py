@@ -105,7 +105,7 @@ def symbolic_site(deployment: Deployment) -> Site:
     programs = {"stone": "stone"}
     for name, software in deployment.software.items():
         if software.process is not None:
-            programs[name] = software.process.program[-1].rpartition("/")[2]
+            programs[name] = software.process.program[-1].rpartition("/")[2].strip("{}")
     return Site(
         preferred_ports(deployment), {node.name: Place(programs, "DATA", "GROUP", "USER") for node in deployment.nodes}
     )

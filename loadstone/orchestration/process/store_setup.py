@@ -11,7 +11,7 @@ from loadstone.infrastructure.builds.recipes import recipe
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.programs import remedy
 from loadstone.model.errors import DeploymentError
-from loadstone.model.software import STORE_PASSWORD, AsProcess, StoreSoftware
+from loadstone.model.software import STONE, STORE_PASSWORD, AsProcess, StoreSoftware
 from loadstone.orchestration.process.commands import Command
 
 _FIND = """
@@ -51,6 +51,8 @@ _INITIALISED_WITHIN_S = 300.0
 
 def find(machine: Machine, process: AsProcess) -> str | None:
     """The first of the places where the program is, else what was built of it; of versions in a glob, the newest."""
+    if process.program == [STONE]:
+        return machine.stone
     lines = _shell(machine, _FIND, *process.program).splitlines()
     found = [(-int(number), path) for number, path in (line.split(None, 1) for line in lines)]
     if found:

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	docstore "loadstone.dev/stone/apps/docstore/seed"
 	hotel "loadstone.dev/stone/apps/hotel/data"
 	media "loadstone.dev/stone/apps/media/data"
 	shop "loadstone.dev/stone/apps/shop/seed"
@@ -20,10 +21,11 @@ import (
 
 // seeds makes what an application's stores are to hold under a plan; another application adds its line.
 var seeds = map[string]func(plan seeding.Plan) (seeding.App, error){
-	"hotel":  func(plan seeding.Plan) (seeding.App, error) { return hotel.New(plan.Profile) },
-	"media":  func(plan seeding.Plan) (seeding.App, error) { return media.NewSeed(plan) },
-	"shop":   func(plan seeding.Plan) (seeding.App, error) { return shop.New(plan) },
-	"social": func(plan seeding.Plan) (seeding.App, error) { return social.New(plan) },
+	"docstore": func(plan seeding.Plan) (seeding.App, error) { return docstore.New(plan) },
+	"hotel":    func(plan seeding.Plan) (seeding.App, error) { return hotel.New(plan.Profile) },
+	"media":    func(plan seeding.Plan) (seeding.App, error) { return media.NewSeed(plan) },
+	"shop":     func(plan seeding.Plan) (seeding.App, error) { return shop.New(plan) },
+	"social":   func(plan seeding.Plan) (seeding.App, error) { return social.New(plan) },
 }
 
 // seedTimeout bounds a run against stores that answer too slowly.
@@ -36,7 +38,8 @@ usage: stone seed APP --plan FILE [--reset | --verify | --count | --check | --de
   APP         %s
   --plan      JSON: {"stores": {"documents-geo": "postgres://postgres@127.0.0.1:5432/postgres", ...},
               "redis": {"redis-home-timeline": "127.0.0.1:6379", ...},
-              "caches": {"memcached-rate": "127.0.0.1:11211", ...}, "profile": "",
+              "caches": {"memcached-rate": "127.0.0.1:11211", ...},
+              "couchdb": {"couchdb": "127.0.0.1:5984"}, "profile": "",
               "dataset": {"users": 962, ...}, "entry": ["127.0.0.1:8080", ...], "unfinished": 0,
               "password": ""}; "-" is standard input, so that a password stays in no file
   --reset     make the stores hold the seed alone, and empty the caches

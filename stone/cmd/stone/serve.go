@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"loadstone.dev/stone/apps/docstore"
 	"loadstone.dev/stone/apps/hotel"
 	"loadstone.dev/stone/apps/media"
 	"loadstone.dev/stone/apps/shop"
@@ -22,7 +23,7 @@ import (
 
 // applications are the services of each built-in application, by name.
 var applications = map[string]map[string]service.Definition{
-	"hotel": hotel.Services, "media": media.Services, "shop": shop.Services, "social": social.Services,
+	"docstore": docstore.Services, "hotel": hotel.Services, "media": media.Services, "shop": shop.Services, "social": social.Services,
 }
 
 func init() {
@@ -66,7 +67,8 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_DOCUMENTS=URL              its store: postgres://user@host:port/database, or of documents also mongodb://user@host:port
   STONE_DATA=/folder               where its tasks write files; no other replica may have the same
   STONE_TASK_<NAME>=...            parameters of its tasks: LINPACK=300 (order of the equations; 0: none), SLEEP=50us,
-                                   LARGE_FILE=2400000 and SMALL_FILE=140 (bytes), SMALL_ROUNDS=10, SYNC and KEEP (true, false)
+                                   LARGE_FILE=2400000 and SMALL_FILE=140 (bytes), SMALL_ROUNDS=10, SYNC and KEEP (true, false),
+                                   SOCKET=rep (or router)
   STONE_SECRET=...                 what signs tokens and sessions, the same for all services of a deployment
   STONE_PROFILE=dsb-quirks         bring back the original's bugs that change performance (optional)
   STONE_LOG_LEVEL=info             debug, info, warn or error (optional)

@@ -36,7 +36,8 @@ type Step struct {
 	Think   *Think            `json:"think"`
 }
 
-// Request is what to send; {name} in path, header values and body stands for the field of that name.
+// Request is what to send; {name} in path, header values and body stands for the field of that name. A message of ZeroMQ has a
+// body alone.
 type Request struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
@@ -48,6 +49,9 @@ type Request struct {
 
 // check completes one request and sees that it can be written down.
 func (r *Request) check(key, protocol string) error {
+	if protocol == transport.ZMQ {
+		return r.checkMessage(key)
+	}
 	if r.Method == "" {
 		if r.Method = "GET"; protocol == transport.GRPC {
 			r.Method = "POST"
@@ -67,6 +71,18 @@ func (r *Request) check(key, protocol string) error {
 		if lower == "content-length" || lower == "transfer-encoding" {
 			return mistake.New(key+".headers", "%q is made from the body; leave it out", name)
 		}
+	}
+	return nil
+}
+
+func (r *Request) checkMessage(key string) error {
+	switch {
+	case r.Method != "" || r.Path != "" || r.Headers != nil:
+		return mistake.New(key, "is a message: give its body, without method, path and headers")
+	case r.Body == "":
+		return mistake.New(key+".body", "missing; give the message")
+	case r.Expect != nil && r.Expect.Status != nil:
+		return mistake.New(key+".expect.status", "a reply has no status; give json, min_bytes or max_bytes")
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func Compile(operations []Operation, t Terms) ([]*Compiled, error) {
 func (t Terms) one(op *Operation, key string) (*Compiled, error) {
 	o := &Compiled{name: op.Name}
 	if len(op.Steps) == 0 {
-		if op.Path == "" {
+		if !op.given() {
 			return nil, mistake.New(key, "give a path, or steps")
 		}
 		s, err := t.compileStep(op.Name, &op.Request, nil, nil, key)
@@ -123,7 +123,7 @@ func (t Terms) compileStep(name string, given *Request, session *fieldSet, extra
 	}
 	s := &step{Kind: &Kind{Name: name, HeadOnly: given.Method == "HEAD"}}
 	var err error
-	if s.template, err = compileTemplate(given, t.Host, key, session, extracted, t.Closing); err != nil {
+	if s.template, err = compileTemplate(given, t, key, session, extracted); err != nil {
 		return nil, err
 	}
 	if s.Kind.Expect, err = compileExpect(given.Expect, key+".expect"); err != nil {

@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/transport"
 )
 
-// template is a compiled Request: it appends whole HTTP/1.1 requests to a buffer, without allocating.
+// template is a compiled Request: it appends whole HTTP/1.1 requests, or messages, to a buffer, without allocating.
 type template struct {
 	head    []part
 	body    []part
 	length  bool // the request says its Content-Length
+	message bool // it is its body alone
 	static  []byte
 	fields  *fieldSet
 	maximum int // the longest request's length; an extracted value counts as extractedLength
@@ -33,10 +35,9 @@ var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 const extractedLength = 512
 
 // compileTemplate checks one request of the plan; key is its place, session the fields that all its steps share,
-// extracted the values that earlier steps leave, and with `closing` every request says that it is its connection's
-// last.
-func compileTemplate(op *Request, host, key string, session *fieldSet, extracted []string, closing bool) (*template, error) {
-	t := &template{}
+// extracted the values that earlier steps leave.
+func compileTemplate(op *Request, terms Terms, key string, session *fieldSet, extracted []string) (*template, error) {
+	t := &template{message: terms.Protocol == transport.ZMQ}
 	var err error
 	if t.fields, err = compileFields(op.Fields, session, key); err != nil {
 		return nil, err
@@ -55,6 +56,10 @@ func compileTemplate(op *Request, host, key string, session *fieldSet, extracted
 	}
 	literal := func(text string) { t.head = append(t.head, part{text: []byte(text), field: -1}) }
 
+	if t.body, err = split(op.Body, key+".body", slots, false); err != nil || t.message {
+		t.finish()
+		return t, err
+	}
 	literal(op.Method + " ")
 	if err := add(op.Path, "path", true); err != nil {
 		return nil, err
@@ -65,9 +70,9 @@ func compileTemplate(op *Request, host, key string, session *fieldSet, extracted
 		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, header) })
 	}
 	if !has("Host") {
-		literal("Host: " + host + "\r\n")
+		literal("Host: " + terms.Host + "\r\n")
 	}
-	if closing && !has("Connection") {
+	if terms.Closing && !has("Connection") {
 		literal("Connection: close\r\n")
 	}
 	for _, name := range names {
@@ -79,9 +84,6 @@ func compileTemplate(op *Request, host, key string, session *fieldSet, extracted
 			return nil, mistake.New(key+".headers."+name, "{%s} can have a line end in it; a header is one line", field)
 		}
 		literal("\r\n")
-	}
-	if t.body, err = split(op.Body, key+".body", slots, false); err != nil {
-		return nil, err
 	}
 	t.length = op.Body != "" || op.Method == "POST" || op.Method == "PUT" || op.Method == "PATCH"
 	t.finish()
@@ -147,6 +149,9 @@ func (t *template) render(to []byte, v *values, extracted [][]byte) []byte {
 	for _, value := range extracted {
 		v.text = append(v.text, value...)
 		v.ends = append(v.ends, len(v.text))
+	}
+	if t.message {
+		return appendParts(to, t.body, v)
 	}
 	to = appendParts(to, t.head, v)
 	if t.length {

@@ -21,10 +21,10 @@ func TestSettings(t *testing.T) {
 	}
 	for want, settings := range map[string]Settings{
 		"": good(func(*Settings) {}),
-		`protocol: "spdy" is not known; give http/1.1, http/2 or grpc`:                                                                             good(func(s *Settings) { s.Protocol = "spdy" }),
-		`target: "ftp://x" is no address; give one such as https://127.0.0.1:8443`:                                                                 good(func(s *Settings) { s.Target = "ftp://x" }),
-		`target: "" is no address; give one such as https://127.0.0.1:8443`:                                                                        good(func(s *Settings) { s.Target = "" }),
-		`timeout: 0s is not above 0`:                                                                                                               good(func(s *Settings) { s.Timeout = 0 }),
+		`protocol: "spdy" is not known; give one of http/1.1, http/2, grpc, zmq`:   good(func(s *Settings) { s.Protocol = "spdy" }),
+		`target: "ftp://x" is no address; give one such as https://127.0.0.1:8443`: good(func(s *Settings) { s.Target = "ftp://x" }),
+		`target: "" is no address; give one such as https://127.0.0.1:8443`:        good(func(s *Settings) { s.Target = "" }),
+		`timeout: 0s is not above 0`: good(func(s *Settings) { s.Timeout = 0 }),
 		`tls: the target is http://; leave tls out, or give an https:// target`:                                                                    good(func(s *Settings) { s.Target, s.TLS.Insecure = "http://x", true }),
 		`protocol: http/2 has many calls on a connection; only http/1.1 has a new one for each`:                                                    good(func(s *Settings) { s.Protocol, s.NewPerRequest = HTTP2, true }),
 		`descriptors: http/1.1 has none; leave them out, or give protocol grpc`:                                                                    good(func(s *Settings) { s.Descriptors = empty }),

@@ -1,9 +1,9 @@
 // Package transport carries requests over everything but plain HTTP/1.1, which the load generator's own epoll
-// loop drives: HTTP/1.1 over TLS, HTTP/2 (TLS and prior knowledge) and gRPC.
+// loop drives: HTTP/1.1 over TLS, HTTP/2 (TLS and prior knowledge), gRPC and ZeroMQ.
 //
 // A Dialer is made once for a run. Each Caller from it is one connection to one address. Whatever the
 // protocol, a request comes as the bytes of one HTTP/1.1 request, so that workloads and scripts need not know
-// how they travel. Requests are never repeated, unless the server has reported that it did not process them.
+// how they travel; only a ZeroMQ request is the message itself. Requests are never repeated, unless the server has reported that it did not process them.
 package transport
 
 import (
@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -21,11 +23,23 @@ const (
 	HTTP1 = "http/1.1"
 	HTTP2 = "http/2"
 	GRPC  = "grpc"
+	ZMQ   = "zmq" // a REQ socket
 )
+
+// Protocols are all of them.
+var Protocols = []string{HTTP1, HTTP2, GRPC, ZMQ}
+
+// Schemes are those of the targets that a protocol can have, without TLS and with it.
+func Schemes(protocol string) []string {
+	if protocol == ZMQ {
+		return []string{"tcp"}
+	}
+	return []string{"http", "https"}
+}
 
 // Settings are the protocol, addresses and options of connections; they are the same for all of a run.
 type Settings struct {
-	Protocol      string        // HTTP1, HTTP2 or GRPC
+	Protocol      string        // one of Protocols
 	Target        string        // scheme://host[:port]; https is TLS, and its host is what a certificate must be for
 	TLS           TLS           // with https only
 	Descriptors   string        // gRPC: path of a FileDescriptorSet; empty: ask the server (reflection)
@@ -53,7 +67,7 @@ type Answer struct {
 // Caller is one connection. If it is lost, the next call makes it anew.
 type Caller interface {
 	// Call sends one request and waits for the whole answer, until the context's deadline. HTTP/2 and gRPC take
-	// many calls at a time, HTTP/1.1 one after another. Its error is an Error, which can be compared and counted;
+	// many calls at a time, HTTP/1.1 and ZeroMQ one after another. Its error is an Error, which can be compared and counted;
 	// any status is an answer, not an error.
 	Call(ctx context.Context, request []byte) (Answer, error)
 	// Close ends the connection and the calls under way. No call may follow.
@@ -74,7 +88,7 @@ type Dialer struct {
 // New checks the settings and reads the files they name. Its errors are for the author of the settings.
 func New(settings Settings) (*Dialer, error) {
 	target, err := url.Parse(settings.Target)
-	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" {
+	if err != nil || !slices.Contains(Schemes(settings.Protocol), target.Scheme) || target.Hostname() == "" {
 		return nil, fmt.Errorf("target: %q is no address; give one such as https://127.0.0.1:8443", settings.Target)
 	}
 	if settings.Timeout <= 0 {
@@ -82,17 +96,17 @@ func New(settings Settings) (*Dialer, error) {
 	}
 	d := &Dialer{settings: settings, scheme: target.Scheme, host: target.Host}
 	switch settings.Protocol {
-	case HTTP1, HTTP2:
+	case HTTP1, HTTP2, ZMQ:
 	case GRPC:
 		if d.schema, err = newSchema(settings.Descriptors); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("protocol: %q is not known; give %s, %s or %s", settings.Protocol, HTTP1, HTTP2, GRPC)
+		return nil, fmt.Errorf("protocol: %q is not known; give one of %s", settings.Protocol, strings.Join(Protocols, ", "))
 	}
 	switch {
 	case settings.Protocol != HTTP1 && settings.NewPerRequest:
-		return nil, fmt.Errorf("protocol: %s has many calls on a connection; only %s has a new one for each", settings.Protocol, HTTP1)
+		return nil, fmt.Errorf("protocol: %s keeps its connections; only %s has a new one for each call", settings.Protocol, HTTP1)
 	case settings.Protocol != GRPC && settings.Descriptors != "":
 		return nil, fmt.Errorf("descriptors: %s has none; leave them out, or give protocol %s", settings.Protocol, GRPC)
 	case target.Scheme == "https":
@@ -116,6 +130,8 @@ func (d *Dialer) Dial(ctx context.Context, address string) (Caller, error) {
 		return dialHTTP1(ctx, d, address)
 	case HTTP2:
 		return dialHTTP2(ctx, d, address)
+	case ZMQ:
+		return dialZMQ(ctx, d, address)
 	}
 	return dialGRPC(ctx, d, address)
 }
@@ -124,7 +140,7 @@ func (d *Dialer) Dial(ctx context.Context, address string) (Caller, error) {
 // gives one, and that its body is that message. Without a descriptor file it needs a Dial before it.
 func (d *Dialer) Check(request []byte) error {
 	switch d.settings.Protocol {
-	case HTTP1:
+	case HTTP1, ZMQ:
 		return nil // sent as it is
 	case HTTP2:
 		_, _, err := d.parse(request)

@@ -172,10 +172,10 @@ func (a *App) environment(one *Replica) map[string]string {
 		"STONE_DOCUMENTS": a.Documents, "STONE_SECRET": Secret,
 		"STONE_TRACES": a.traces, "STONE_REPLICA": fmt.Sprintf("%s-%d", one.service, one.number),
 	}
-	maps.Copy(environment, a.more[one.service])
 	for _, need := range a.services[one.service].Needs {
 		environment[config.Variable(need)] = strings.Join(a.addresses(need), ",")
 	}
+	maps.Copy(environment, a.more[one.service])
 	return environment
 }
 

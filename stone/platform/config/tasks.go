@@ -3,7 +3,10 @@ package config
 import (
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
+
+	"loadstone.dev/stone/zmtp"
 )
 
 // Tasks are the parameters of a service's tasks. There are no defaults here: the application file has them, so that a
@@ -16,6 +19,7 @@ type Tasks struct {
 	SmallRounds int           // STONE_TASK_SMALL_ROUNDS: how often the small file is written and read
 	Sync        bool          // STONE_TASK_SYNC: whether a large file is on the disk before it counts as written
 	Keep        bool          // STONE_TASK_KEEP: whether files stay until they are cleared
+	Socket      zmtp.Kind     // STONE_TASK_SOCKET: rep or router
 }
 
 // Task is a parameter that a service can want.
@@ -33,6 +37,7 @@ const (
 	SmallRounds Task = "SMALL_ROUNDS"
 	Sync        Task = "SYNC"
 	Keep        Task = "KEEP"
+	Socket      Task = "SOCKET"
 )
 
 const (
@@ -59,6 +64,11 @@ func loadTasks(wants []Task, getenv func(string) string) (tasks Tasks, err error
 			tasks.Sync, err = truth(variable, value)
 		case Keep:
 			tasks.Keep, err = truth(variable, value)
+		case Socket:
+			tasks.Socket = zmtp.Kind(strings.ToUpper(value))
+			if tasks.Socket != zmtp.Rep && tasks.Socket != zmtp.Router {
+				err = &Error{variable, value, "no such socket", "set it to rep or router"}
+			}
 		case Sleep:
 			tasks.Sleep, err = time.ParseDuration(value)
 			if err != nil || tasks.Sleep < 0 || tasks.Sleep > mostDelay {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -120,12 +121,34 @@ func (o *Opened) wait(ctx context.Context) error {
 			return answers(ctx, "store "+name, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 		})
 	}
+	for name, address := range o.Plan.CouchDB {
+		group.Go(func() error {
+			return answers(ctx, "store "+name, func(ctx context.Context) error { return pingCouchDB(ctx, address) })
+		})
+	}
 	for name, one := range o.caches {
 		group.Go(func() error {
 			return answers(ctx, "cache "+name, func(context.Context) error { return one.Ping() })
 		})
 	}
 	return group.Wait()
+}
+
+// pingCouchDB uses no web proxy: none leads to a node.
+func pingCouchDB(ctx context.Context, address string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/_up", nil)
+	if err != nil {
+		return err
+	}
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d", response.StatusCode)
+	}
+	return nil
 }
 
 func answers(ctx context.Context, what string, ping func(context.Context) error) error {

@@ -20,6 +20,8 @@ type Plan struct {
 	Redis map[string]string `json:"redis"`
 	// Caches has memcached addresses, "host:port[,host:port...]", by name.
 	Caches map[string]string `json:"caches"`
+	// CouchDB has the address ("host:port") of each CouchDB by name.
+	CouchDB map[string]string `json:"couchdb"`
 	// Profile is the application's profile; empty is the default one.
 	Profile string `json:"profile"`
 	// Dataset says what the stores are to hold; its keys are the application's.

@@ -27,6 +27,7 @@ import (
 	"loadstone.dev/stone/platform/rpc"
 	"loadstone.dev/stone/platform/thriftrpc"
 	"loadstone.dev/stone/platform/tracing"
+	"loadstone.dev/stone/zmtp"
 )
 
 // Exit codes of Run.
@@ -55,10 +56,11 @@ type Host struct {
 	Log    *slog.Logger
 	Health *health.Health
 	RPC    *grpc.Server
-	// A service that does not speak gRPC sets one of these.
+	// A service that does not speak gRPC sets one of these, or calls HandleMessages.
 	HTTP   *http.ServeMux
 	Thrift thrift.TProcessor
 
+	messages   *zmtp.Server
 	tracing    *tracing.Tracing
 	background sync.WaitGroup
 	closers    []func()
@@ -140,6 +142,8 @@ func (h *Host) serve(ctx context.Context) error {
 		stop = h.serveHTTP(listener, failed)
 	case h.Thrift != nil:
 		stop = h.serveThrift(listener, failed)
+	case h.messages != nil:
+		stop = h.serveMessages(listener, failed)
 	default:
 		stop = h.serveRPC(listener, failed)
 	}

@@ -1,6 +1,6 @@
 // Package tracing makes the spans of a service's requests and sends them to a collector, as OTLP over gRPC. The service
 // that a request enters decides whether it is traced; the decision travels with the request (W3C Trace Context), in
-// the headers of HTTP, the metadata of gRPC and the published carrier argument of Thrift.
+// the headers of HTTP, the metadata of gRPC, the published carrier argument of Thrift and the messages of ZeroMQ.
 package tracing
 
 import (
@@ -86,6 +86,15 @@ func (t *Tracing) serve(ctx context.Context, parentHeader, stateHeader, verb str
 	}
 	begun := &span{tracing: t, kind: otlp.KindServer, trace: trace, id: newID(), parent: parent, verb: verb, began: time.Now()}
 	return &part{Context: ctx, span: begun, tracestate: stateHeader}, begun
+}
+
+// Message begins the span of a request that came in a message, and returns what ends it with how it went.
+func (t *Tracing) Message(ctx context.Context, parent, state, verb string) (context.Context, func(error)) {
+	if t == nil {
+		return ctx, func(error) {}
+	}
+	ctx, span := t.serve(ctx, parent, state, verb)
+	return ctx, span.endWith
 }
 
 // headers are those of a call within this context: empty outside of a request.

@@ -93,8 +93,8 @@ def spans(service: str, peer: str, count: int) -> OperationTimes:
 def test_calls_of_an_application_and_of_traces():
     services = {"web": {"needs": ["geo"], "calls": ["user"]}, "geo": {"needs": ["store"]}, "user": {}, "store": {}}
     application = ApplicationPart.model_validate({"entry": {"service": "web"}, "services": services})
-    declared = of_application(application, set(services))
-    assert "user" not in of_application(application, {"web", "geo", "store"}).visits()
+    declared = of_application(application, application.entry.service, set(services))
+    assert "user" not in of_application(application, application.entry.service, {"web", "geo", "store"}).visits()
     assert declared.visits() == {"web": 1.0, "geo": 1.0, "user": 1.0, "store": 1.0}
     rows = [spans("web", "", 100), spans("web", "geo", 60), spans("geo", "store", 150)]
     seen = of_traces(rows, "web", 100)
