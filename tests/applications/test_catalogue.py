@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.applications import catalogue
+from loadstone.model.application import Entry
 from loadstone.model.errors import InputError
 from loadstone.model.fields import DateField, DecimalField
 
@@ -173,6 +174,25 @@ def test_the_shop_is_the_published_one() -> None:
     assert (create.method, create.path) == ("POST", "/orders/create/id/{id}")
 
 
+def test_the_docstore_is_the_published_one() -> None:
+    docstore = catalogue.load("docstore").application
+    assert docstore.entry_of("read") == docstore.entry == Entry(service="queue", port="zmq")
+    assert docstore.entry_of("insert") == Entry(service="couchdb", port="couchdb")
+    assert docstore.services["queue"].ports["zmq"] == 5556 and catalogue.software().software["couchdb"].port == 5984
+    assert docstore.services["queue"].tasks.variables() == {"STONE_TASK_SOCKET": "rep"}
+
+
+def test_a_stand_in_runs_where_its_software_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docstore = catalogue.load("docstore").application
+    known = catalogue.software()
+    assert known.stand_in("couchdb") == "couchdb-stand-in" and known.stand_in("postgres") is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert catalogue.replaced(docstore) == ["couchdb"]
+    assert catalogue.replaced(catalogue.load("shop").application) == [], "it has none"
+    (tmp_path / "couchdb").touch(mode=0o755)
+    assert catalogue.replaced(docstore) == []
+
+
 def test_only_services_of_stone_have_tasks_and_data(tmp_path: Path) -> None:
     text = wrong(
         tmp_path, "runs: {documents: true}", "runs: {documents: true}\n    tasks: {linpack: 5}\n    data: true"
@@ -191,6 +211,8 @@ def test_software_has_official_images_by_version() -> None:
         "jaeger": "jaegertracing/all-in-one",
     }
     for name, software in catalogue.software().software.items():
+        if software.stands_for is not None:
+            continue
         repository, _, tag = software.container.image.partition(":")
         assert repository == elsewhere.get(name, name)
         assert f"{tag.removeprefix('v')}.".startswith(f"{software.version}.")

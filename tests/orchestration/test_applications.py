@@ -16,8 +16,9 @@ from tests.orchestration.docker_deployments import SCALINGS, accepted, written
 from tests.orchestration.nomad_program import nomad
 from tests.orchestration.rendered import APPLICATIONS, ORCHESTRATORS, SETS, by_service, deployment, files
 
-SERVICES = {"media-microservices": 32, "shop": 6, "social-network": 26}
+SERVICES = {"docstore": 2, "media-microservices": 32, "shop": 6, "social-network": 26}
 SIGNERS: dict[str, set[str]] = {
+    "docstore": set(),
     "media-microservices": {"frontend", "user"},
     "shop": set(),
     "social-network": {"frontend", "user"},
@@ -96,7 +97,8 @@ def test_the_published_horizontal_scaling_doubles_stores_too_and_warns(applicati
     assert {service: replicas(text) for service, text in texts.items()} == dict.fromkeys(wanted.services(), 2)
     (warning,) = (line for line in wanted.warnings if "document store" in line)
     split, _, why = warning.partition(": ")
-    assert split.split(", ") == sorted(service for service in texts if service.startswith(("documents-", "postgres-")))
+    stores = ("documents-", "postgres-", "couchdb")
+    assert split.split(", ") == sorted(service for service in texts if service.startswith(stores))
     assert why == "several replicas of a document store that do not know each other; data is split between them"
 
 
