@@ -12,12 +12,12 @@ from loadstone.model.arrival import Arrival, ArrivalProcess, Replay, shape_secon
 from loadstone.model.base import Finding, Model
 from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
-from loadstone.model.workload import Protocol
 
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 """A number of requests."""
 Connections = Annotated[int, Field(ge=1, le=1_000_000)]
+Protocol = Literal["http/1.1", "http/2", "grpc"]
 Policy = Literal["fixed", "growing", "new"]
 MOST_ITERATIONS = 100_000
 """The most iterations of a closed loop, of all clients together: each is a row."""

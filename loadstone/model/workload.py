@@ -20,7 +20,6 @@ RequestPath = Annotated[str, Matches(r"/\S*", "a path that begins with '/' and h
 WorkloadEntry = Annotated[
     str, Matches(r"[a-z][a-z0-9-]{0,62}(:[A-Za-z0-9_-]+)?", "SERVICE, or SERVICE:PORT by the port's name")
 ]
-Protocol = Literal["http/1.1", "http/2", "grpc"]
 FieldType = TypeVar("FieldType", bound=Model)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _LONGEST_PAUSE = 24 * 3600.0
@@ -200,7 +199,7 @@ class Workload(Model):
     entry: WorkloadEntry | None = None
     """Where its requests enter: ``SERVICE``, or ``SERVICE:PORT`` by the port's name; by default the application's
     entry."""
-    protocol: Protocol | Literal["zmq"] | None = None
+    protocol: Literal["http/1.1", "http/2", "grpc", "zmq"] | None = None
     """The protocol of its requests, instead of ``load.protocol``. With ``zmq`` an operation is a message, its ``body``,
     which a REQ socket of ZeroMQ sends."""
     operations: Annotated[dict[OperationName, Operation], Field(min_length=1)]
