@@ -85,7 +85,11 @@ func (l listening) raw(minor byte) raw {
 	r := raw{l.dial(), l.t}
 	r.send(append(greeting(minor), command("READY", property(nil, "Socket-Type", "REQ"))...))
 	r.expect(greeting(1))
-	r.expect(command("READY", property(nil, "Socket-Type", string(l.server.kind))))
+	ready := property(nil, "Socket-Type", string(l.server.kind))
+	if l.server.kind == Router {
+		ready = property(ready, "Identity", "")
+	}
+	r.expect(command("READY", ready))
 	return r
 }
 

@@ -45,7 +45,7 @@ func reqTo(t *testing.T, address string, limit int64) Caller {
 	return caller
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
+func limited(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -56,15 +56,15 @@ func TestMessages(t *testing.T) {
 	address, _ := startReply(t, "127.0.0.1:0", strings.ToUpper)
 	caller := reqTo(t, address, 100)
 	for range 3 {
-		if got, err := caller.Call(within(t, patience), []byte("hello")); err != nil || got.Status != 200 || string(got.Body) != "HELLO!" || got.Size != 6 {
+		if got, err := caller.Call(limited(t, patience), []byte("hello")); err != nil || got.Status != 200 || string(got.Body) != "HELLO!" || got.Size != 6 {
 			t.Error(got, err)
 		}
 	}
-	got, err := caller.Call(within(t, patience), []byte(strings.Repeat("x", 1000)))
+	got, err := caller.Call(limited(t, patience), []byte(strings.Repeat("x", 1000)))
 	if err != nil || len(got.Body) != 100 || got.Size != 1001 {
 		t.Error(len(got.Body), got.Size, err)
 	}
-	if got, err := reqTo(t, address, 0).Call(within(t, patience), []byte("x")); err != nil || len(got.Body) != 0 || got.Size != 2 {
+	if got, err := reqTo(t, address, 0).Call(limited(t, patience), []byte("x")); err != nil || len(got.Body) != 0 || got.Size != 2 {
 		t.Error(got, err)
 	}
 }
@@ -73,17 +73,17 @@ func TestMessages(t *testing.T) {
 func TestASocketConnectsAgain(t *testing.T) {
 	address, stop := startReply(t, "127.0.0.1:0", strings.ToUpper)
 	caller := reqTo(t, address, 100)
-	if _, err := caller.Call(within(t, patience), []byte("first")); err != nil {
+	if _, err := caller.Call(limited(t, patience), []byte("first")); err != nil {
 		t.Fatal(err)
 	}
 	stop()
-	_, err := caller.Call(within(t, 300*time.Millisecond), []byte("nobody"))
+	_, err := caller.Call(limited(t, 300*time.Millisecond), []byte("nobody"))
 	if kind := KindOf(err); kind != "connect: connection refused" && kind != Timeout && kind != ConnectTimeout {
 		t.Error(err)
 	}
 	answered := make(chan error, 1)
 	go func() {
-		_, err := caller.Call(within(t, patience), []byte("second"))
+		_, err := caller.Call(limited(t, patience), []byte("second"))
 		answered <- err
 	}()
 	time.Sleep(50 * time.Millisecond)
@@ -103,11 +103,11 @@ func TestATimeoutHasANewConnection(t *testing.T) {
 		return text
 	})
 	caller := reqTo(t, address, 100)
-	if _, err := caller.Call(within(t, 50*time.Millisecond), []byte("slow")); !errors.Is(err, Timeout) {
+	if _, err := caller.Call(limited(t, 50*time.Millisecond), []byte("slow")); !errors.Is(err, Timeout) {
 		t.Error(err)
 	}
 	close(release)
-	if got, err := caller.Call(within(t, patience), []byte("next")); err != nil || string(got.Body) != "next!" {
+	if got, err := caller.Call(limited(t, patience), []byte("next")); err != nil || string(got.Body) != "next!" {
 		t.Error(got, err)
 	}
 }
