@@ -92,16 +92,16 @@ def peers(port: int, clients: int) -> float:
     took: list[float] = []
 
     def client(context: zmq.Context[zmq.Socket[bytes]], number: int) -> None:
-        one = context.socket(zmq.REQ)
-        one.connect(f"tcp://127.0.0.1:{port}")
+        requester = context.socket(zmq.REQ)
+        requester.connect(f"tcp://127.0.0.1:{port}")
         end = time.monotonic() + SECONDS
         while (began := time.monotonic()) < end:
-            one.send(json.dumps({"op": "get", "id": f"document-{1 + number % DOCUMENTS}"}).encode())
-            if b"_id" not in one.recv():
+            requester.send(json.dumps({"op": "get", "id": f"document-{1 + number % DOCUMENTS}"}).encode())
+            if b"_id" not in requester.recv():
                 raise SystemExit("not a document")
             took.append(time.monotonic() - began)
             number += 7
-        one.close()
+        requester.close()
 
     with zmq.Context() as context:
         threads = [threading.Thread(target=client, args=(context, number)) for number in range(clients)]

@@ -321,7 +321,7 @@ class Containers(Orchestrator):
 
 
 def _why_silent(target: str) -> str | None:
-    """Why nothing speaks at ``host:port``; None if something does: HTTP, or what greets whoever connects."""
+    """Why nothing speaks at ``host:port``; None if something does: HTTP, or a protocol in which servers greet."""
     connection = http.client.HTTPConnection(target, timeout=_ANSWER_S)
     try:
         connection.request("GET", "/")

@@ -151,7 +151,7 @@ func unwrap(message Message) (envelope, request Message, whole bool) {
 }
 
 // Stop lets requests under way end, for as long as timeout at most, and closes all connections. The listener is the caller's
-// to close afterwards: Serve accepts nobody any more.
+// to close afterwards: Serve accepts no peer any more.
 func (s *Server) Stop(timeout time.Duration) {
 	s.mutex.Lock()
 	s.stopping = true

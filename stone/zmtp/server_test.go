@@ -84,7 +84,7 @@ func TestPingsAreAnsweredBetweenFrames(t *testing.T) {
 	peer.expect(whole)
 }
 
-// What does not keep to the protocol ends its own connection, is counted, and disturbs nobody else.
+// What does not keep to the protocol ends its own connection, is counted, and disturbs no other peer.
 func TestMalformedPeers(t *testing.T) {
 	l := listen(t, Rep, 1000, echo)
 	other := l.client()
@@ -255,7 +255,7 @@ func mean(took []time.Duration) (sum time.Duration) {
 	return sum / time.Duration(len(took))
 }
 
-func TestAPeerThatDoesNotReadKeepsNobodyWaiting(t *testing.T) {
+func TestAPeerThatDoesNotReadDelaysNoOther(t *testing.T) {
 	l := listen(t, Rep, 1<<20, func(_ context.Context, request Message, _ error) Message {
 		return Message{make([]byte, 32<<20)}
 	})

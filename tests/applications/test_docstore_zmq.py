@@ -146,7 +146,7 @@ def test_a_client_finds_a_queue_that_was_killed_and_started_again(queue: Queue, 
     assert document(client.recv()) == "document-2"
 
 
-def test_one_that_does_not_read_keeps_nobody_waiting(queue: Queue, context: zmq.Context[Any]) -> None:
+def test_a_client_that_does_not_read_delays_no_other(queue: Queue, context: zmq.Context[Any]) -> None:
     deaf = connected(context, queue.port, zmq.DEALER, RCVHWM=1, RCVBUF=4096)
     for _ in range(2000):
         deaf.send_multipart([b"", get(1)])
