@@ -26,7 +26,7 @@ func TestSettings(t *testing.T) {
 		`target: "" is no address; give one such as https://127.0.0.1:8443`:        good(func(s *Settings) { s.Target = "" }),
 		`timeout: 0s is not above 0`: good(func(s *Settings) { s.Timeout = 0 }),
 		`tls: the target is http://; leave tls out, or give an https:// target`:                                                                    good(func(s *Settings) { s.Target, s.TLS.Insecure = "http://x", true }),
-		`protocol: http/2 has many calls on a connection; only http/1.1 has a new one for each`:                                                    good(func(s *Settings) { s.Protocol, s.NewPerRequest = HTTP2, true }),
+		`protocol: http/2 keeps its connections; only http/1.1 has a new one for each call`:                                                        good(func(s *Settings) { s.Protocol, s.NewPerRequest = HTTP2, true }),
 		`descriptors: http/1.1 has none; leave them out, or give protocol grpc`:                                                                    good(func(s *Settings) { s.Descriptors = empty }),
 		`tls.ca: cannot read the authorities' certificates: open /none: no such file or directory`:                                                 good(func(s *Settings) { s.TLS.CA = "/none" }),
 		`tls.ca: ` + empty + ` holds no certificate; give a PEM file`:                                                                              good(func(s *Settings) { s.TLS.CA = empty }),

@@ -77,7 +77,7 @@ func TestASocketConnectsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	_, err := caller.Call(limited(t, 300*time.Millisecond), []byte("nobody"))
+	_, err := caller.Call(limited(t, 300*time.Millisecond), []byte("lost"))
 	if kind := KindOf(err); kind != "connect: connection refused" && kind != Timeout && kind != ConnectTimeout {
 		t.Error(err)
 	}
