@@ -223,9 +223,7 @@ def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareC
                 f" but it has {node.memory / 2**30:.1f} GiB: replicas may run out of memory below their limits"
             )
     split = {
-        replica.service
-        for replica in replicas
-        if replica.index > 1 and replica.store and replica.tier == "storage"
+        replica.service for replica in replicas if replica.index > 1 and replica.store and replica.tier == "storage"
     }
     if split:
         warnings.append(

@@ -64,6 +64,7 @@ class Offer:
     """Of a closed loop: those of all clients together that end it; None where their iterations or the time does."""
     warmup_requests: int | None = None
     """Of the warm-up: by clients of a closed loop instead of ``warmup_s``; at a rate they make the warm-up steady."""
+
     @property
     def protocol(self) -> str:
         """The protocol of the requests."""
