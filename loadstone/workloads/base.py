@@ -65,15 +65,15 @@ class Offer:
     warmup_requests: int | None = None
     """Of the warm-up: by clients of a closed loop instead of ``warmup_s``; at a rate they make the warm-up steady."""
 
-    @property
-    def protocol(self) -> str:
-        """The protocol of the requests."""
-        return (isinstance(self.workload, Workload) and self.workload.protocol) or self.load.protocol
-
     window_begins: Callable[[], None] = _nothing
     """Called when the measured window begins."""
     window_ends: Callable[[], None] = _nothing
     """Called when it ends; never for a run that stops earlier."""
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of the requests."""
+        return (isinstance(self.workload, Workload) and self.workload.protocol) or self.load.protocol
 
 
 class DriverError(Exception):
