@@ -17,7 +17,11 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in STORES if name != "memcached"])  # without SASL it knows none
+WITHOUT = ("memcached", "couchdb-stand-in")
+"""Without SASL memcached knows no password; the stand-in holds a database that all may write, as CouchDB's is here."""
+
+
+@pytest.mark.parametrize("name", [name for name in STORES if name not in WITHOUT])
 def test_a_store_demands_the_password_which_is_in_no_argument(name: str) -> None:
     software = STORES[name]
     assert software.process is not None and software.has_password(container=False) and software.has_password(True)
