@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "experiments": {"model", "plugins", *LAYERS, "analysis"},
     "analysis": {"model"},
     "report": {"model", "analysis"},
-    "api": {"model", "analysis"},
+    "api": {"model", "analysis", "report"},
     "cli": {"model", "plugins", *LAYERS, "experiments", "analysis", "report"},
 }
 CORE = ("experiments", "analysis")

@@ -38,6 +38,8 @@ class Evidence:
 
     audit: list[AuditedLimit]
     audited: int
+    unobserved: int
+    """Limits and placements that nothing could read back, as of a server that someone else deployed."""
     mismatched: int
     waived: int
     """Differences that were announced before the run, as where limits cannot be applied without root."""
@@ -50,12 +52,14 @@ def gather(run: RunFolder, treatments: list[TreatmentSummary]) -> Evidence:
     """Read the audits and checks of all trials."""
     audit: list[AuditedLimit] = []
     checks: list[FailedCheck] = []
-    audited = mismatched = waived = checked = 0
+    audited = unobserved = mismatched = waived = checked = 0
     for treatment in treatments:
         last: list[AuditedLimit] = []
         for trial in treatment.trials:
             read = run.audit(trial.trial_id) or ()
-            audited, mismatched = audited + len(read), mismatched + sum(not row.ok for row in read)
+            audited += sum(row.observed for row in read)
+            mismatched += sum(not row.ok for row in read)
+            unobserved += sum(not row.observed for row in read)
             waived += sum(bool(row.waived) and row.wanted != row.effective for row in read)
             if read:
                 audit += [row for row in last if not row.ok]
@@ -66,4 +70,4 @@ def gather(run: RunFolder, treatments: list[TreatmentSummary]) -> Evidence:
             checked += len(results)
             checks += [FailedCheck(trial.trial_id, trial.treatment, row.message) for row in results if not row.ok]
         audit += last
-    return Evidence(audit, audited, mismatched, waived, checks, checked, len(checks))
+    return Evidence(audit, audited, unobserved, mismatched, waived, checks, checked, len(checks))

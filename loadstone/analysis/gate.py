@@ -100,6 +100,10 @@ def _lost(found: Compared, most: float) -> Iterator[Gated]:
     for row in found.capacities:
         verdict = answer(row.low, row.high, 1 - most, True)
         yield Gated(row.treatment, "breaking point", None, row.ratio, row.low, row.high, 1 - most, True, True, verdict)
+    for each in found.unestimated:
+        lost = each.least is not None and sum(load <= (1 - most) * each.least for load in each.broke) >= _FEWEST
+        verdict = "failed" if lost else "cannot tell"
+        yield Gated(each.treatment, "breaking point", None, None, None, None, 1 - most, True, True, verdict)
 
 
 def _longer(found: Compared, most: float) -> Iterator[Gated]:

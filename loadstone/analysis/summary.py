@@ -24,7 +24,8 @@ Known = Literal["estimated", "bracketed", "above", "below", "nothing"]
 class Searched:
     """What a search knows about the breaking point.
 
-    ``estimated``: there is an estimate. ``bracketed``: only short trials so far, it lies from ``low`` to ``high``.
+    ``estimated``: there is an estimate. ``bracketed``: only short trials so far, it lies from ``low`` to ``high``, the
+    highest load that held and the lowest that did not, whichever of the two is the lower.
     ``above``: every trial held, it lies above ``low``. ``below``: none held, it lies below ``high``.
     ``nothing``: no valid trial. Loads in requests/s.
     """
@@ -181,10 +182,13 @@ def _search(rows: Sequence[TrialRow], precision: float) -> Searched:
     else:
         known = "estimated" if full else "bracketed"
     valid = [row for row in rows if row.valid]
+    low, high = max(held, default=None), min(broke, default=None)
+    if low is not None and high is not None and low > high:
+        low, high = high, low
     return Searched(
         known=known,
-        low=max(held, default=None),
-        high=min(broke, default=None),
+        low=low,
+        high=high,
         result=bp.estimate(full, short) if known == "estimated" else None,
         confirmation=_confirmation(valid, precision),
         evidence=tuple(row.trial_id for row in valid if row.phase in ("fine", "confirm")),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from loadstone.api.plots import Plot, Plots
 from loadstone.api.run import Comparison, Run, load
 from loadstone.api.table import Table
 from loadstone.api.trial import Trial
@@ -25,7 +26,7 @@ def markdown(note: str) -> str:
     parts = [
         f"# Python interface\n\n{note}{_INTRODUCTION}## `loadstone.load{_signature(load)}`\n\n{_prose(load.__doc__)}\n"
     ]
-    return "\n".join([*parts, *(_section(kind) for kind in (Run, Table, Trial, Comparison))])
+    return "\n".join([*parts, *(_section(kind) for kind in (Run, Table, Trial, Comparison, Plots, Plot))])
 
 
 def _section(kind: type) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from loadstone.analysis.schema import table
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.analysis.trace_cache import Traced
 from loadstone.analysis.trace_cache import gather as traced
+from loadstone.api.plots import Plots
 from loadstone.api.table import Table, joined
 from loadstone.api.trial import Trial
 from loadstone.model.errors import InputError
@@ -130,7 +132,7 @@ class Run:
 
     @cached_property
     def steady(self) -> Table:
-        """One row a trial: whether its latency had settled, and why not."""
+        """One row a valid trial: whether its latency had settled, and why not."""
         return Table(table(steady_state_table.SteadyRow, steady_state_table.steady(self._run)))
 
     @property
@@ -160,7 +162,7 @@ class Run:
 
     @property
     def energy(self) -> Table:
-        """One row a trial: energy per request."""
+        """One row a trial whose nodes count energy: energy per request."""
         return self._measured("metrics_energy")
 
     @property
@@ -208,6 +210,18 @@ class Run:
         from loadstone.analysis import comparison
 
         return _comparison(comparison.between(earlier._run, self._run, margin))
+
+    @cached_property
+    def plot(self) -> Plots:
+        """The figures of the report as objects: ``run.plot.latency()``, ``run.plot.hold()``; ``dir(run.plot)``."""
+        return Plots(self.path)
+
+    def _repr_html_(self) -> str:
+        """Its name, what is missing, and its results: capacities of a search, else verdicts and medians by load."""
+        found = self.breaking_points if len(self.breaking_points) else self.rates
+        missing = "".join(f"<li>{escape(text)}</li>" for text in self.warnings)
+        about = f"<p><b>{escape(self.name)}</b>: {len(self.trials):,} trials in {escape(str(self.path))}</p>"
+        return f"{about}{f'<ul>{missing}</ul>' if missing else ''}{found._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"<Run {self.name}: {len(self.trials)} trials in {self.path}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -81,6 +82,11 @@ class Trial:
             return pq.read_table(file)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from None
+
+    def _repr_html_(self) -> str:
+        """Its row, without what is not known of it."""
+        known = {name: [value] for name, value in self.row.items() if value is not None}
+        return f"<p><b>{escape(repr(self)[1:-1])}</b></p>{Table(pa.table(known))._repr_html_()}"
 
     def __repr__(self) -> str:
         row = self._row

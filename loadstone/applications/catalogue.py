@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.applications import compose_import, workload_files
-from loadstone.applications.compose_import.sources import Source
+from loadstone.applications import workload_files
 from loadstone.infrastructure import programs
-from loadstone.model import image
+from loadstone.model import address, image
 from loadstone.model.application import Application
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
@@ -34,12 +34,12 @@ class LoadedApplication:
     @property
     def imported(self) -> bool:
         """Whether it was a compose file."""
-        return isinstance(self.document, compose_import.Imported)
+        return type(self.document) is not Document
 
     @property
     def notes(self) -> tuple[Problem, ...]:
         """What of a compose file is not carried, what is guessed, and what cannot be repeated, by lines."""
-        notes = self.document.notes if isinstance(self.document, compose_import.Imported) else []
+        notes: list[Problem] = getattr(self.document, "notes", [])
         changing = [
             self.document.problem(
                 ("services", name, "runs", "image"),
@@ -57,11 +57,12 @@ def names() -> list[str]:
 
 
 def load(name_or_path: str) -> LoadedApplication:
-    """A built-in application by name, or the one in a file, or in a folder; a compose file is imported.
+    """A built-in application by name, or the one in a file, or in a folder; a compose file is imported. Of a URL it is
+    the server there, whose only workload requests the path.
 
     Raises InputError naming file and line of everything that is wrong.
     """
-    document = _read(_find(name_or_path))
+    document = _at(name_or_path) if address.is_url(name_or_path) else _read(_find(name_or_path))
     application = document.parse(Application)
     document.check(_unknown_software(application))
     document.check(workload_files.findings(application))
@@ -86,6 +87,36 @@ def _installed(process: AsProcess | None) -> bool:
     return process is not None and programs.find(process) is not None
 
 
+def _at(text: str) -> Document:
+    """The application file of a server that is deployed already."""
+    try:
+        url = address.parsed(text)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    name, path = _service_name(url.hostname or ""), address.path(url)
+    operation = {address.operation_name(path): {"path": path}}
+    application = {
+        "name": name,
+        "entry": {"service": name, "port": "http"},
+        "services": {
+            name: {
+                "tier": "frontend",
+                "runs": {"url": f"{url.scheme}://{url.netloc}"},
+                "ports": {"http": address.port(url)},
+            }
+        },
+        "workloads": {"get": {"operations": operation}},
+        "default_workload": "get",
+    }
+    return Document.of(application, text)
+
+
+def _service_name(host: str) -> str:
+    """``example-org`` of ``example.org``; of an IP address, which has no name, ``server``."""
+    name = re.sub(r"[^a-z0-9]+", "-", host.lower()).strip("-")[:63].strip("-")
+    return "server" if address.is_ip(host) or not re.match("[a-z]", name) else name
+
+
 def _find(name_or_path: str) -> list[Path]:
     """The files of an application: one, or several compose files as ``a.yml:b.yml`` names them."""
     built_in = _HERE / name_or_path / _FILE
@@ -104,6 +135,8 @@ def _find(name_or_path: str) -> list[Path]:
 
 def _in_folder(folder: Path) -> list[Path]:
     """The application file of a folder, else the compose files that compose itself would read there."""
+    from loadstone.applications import compose_import
+
     if (folder / _FILE).is_file():
         return [folder / _FILE]
     found = [
@@ -114,6 +147,11 @@ def _in_folder(folder: Path) -> list[Path]:
 
 
 def _read(files: list[Path]) -> Document:
+    if files[0].parent.parent == _HERE:
+        return Document.read(files[0])
+    from loadstone.applications import compose_import  # a slow import that built-in applications do not need
+    from loadstone.applications.compose_import.sources import Source
+
     if len(files) == 1 and not compose_import.is_compose(Source.read(files[0])):
         return Document.read(files[0])
     return compose_import.read(files)

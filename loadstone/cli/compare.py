@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # a slow import that the help does not need
     from loadstone.analysis.comparison import Compared
     from loadstone.analysis.comparison.calibration import CalibrationRow
     from loadstone.analysis.comparison.tables import EffectRow, NoiseRow
+    from loadstone.analysis.gate import Gated
 
 EPILOG = (
     "Examples: [bold]loadstone compare[/], [bold]loadstone compare compare-delay --margin 5%[/], "
@@ -53,6 +54,7 @@ def command(
             metavar="SHARE", help="Exit with 5 where a breaking point or latency is certainly worse by more than this."
         ),
     ] = None,
+    fail_undecided: gating.FailUndecided = False,
     junit: gating.Junit = None,
     markdown: gating.Markdown = None,
     unpaired: Annotated[bool, typer.Option("--unpaired", help="Ignore blocks: treat runs as independent.")] = False,
@@ -63,8 +65,8 @@ def command(
     equal = given_share("--margin", margin)
     sought = given_share("--detect", detect)
     most = given_share("--max-regression", max_regression)
-    if (junit or markdown) and most is None:
-        raise InputError("--junit and --markdown write what a gate found; give one: --max-regression 5%")
+    if (junit or markdown or fail_undecided) and most is None:
+        raise InputError("--junit, --markdown and --fail-undecided are about a gate; give one: --max-regression 5%")
     if other is not None and baseline is not None:
         raise InputError("--baseline selects a treatment of one run; between two runs the first is the baseline")
     from loadstone.analysis import comparison, gate
@@ -79,8 +81,6 @@ def command(
             raise InputError(f"{run} and {other} are the same run; give two, or one to compare its treatments")
         found = comparison.between(first, open_run(second), equal)
     plans = _plans(found, sought) if sought is not None else []
-    if not any(table.num_rows for table in found.tables.values()):
-        raise InputError(f"{first.folder}: nothing to compare: fewer than two treatments have valid trials")
     gated = gate.regressions(found, most) if most is not None else []
     if most is not None and not gated:
         warn("the gate cannot tell: no breaking point and no latency of all requests is known of both sides")
@@ -98,7 +98,7 @@ def command(
             **({"gates": [asdict(each) for each in gated]} if most is not None else {}),
         }
         print_json(_plain({**header, **tables, **extra}))
-        gating.require(gated)
+        _require(gated, most, fail_undecided)
         return
     for text in found.warnings:
         warn(text)
@@ -107,7 +107,12 @@ def command(
     else:
         _print_comparison(found)
     gating.show(gated)
-    gating.require(gated)
+    _require(gated, most, fail_undecided)
+
+
+def _require(gated: list[Gated], most: float | None, fail_undecided: bool) -> None:
+    if most is not None:
+        gating.require(gated, fail_undecided)
 
 
 def _plain(value: Any) -> Any:

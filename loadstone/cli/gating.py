@@ -11,7 +11,7 @@ import typer
 
 from loadstone.cli.app import out
 from loadstone.experiments.ledger import writing
-from loadstone.model.errors import NotHeld
+from loadstone.model.errors import CannotTell, NotHeld
 from loadstone.report import format
 
 if TYPE_CHECKING:  # slow imports that the help does not need
@@ -21,7 +21,13 @@ Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Wri
 Markdown = Annotated[
     Path | None, typer.Option("--markdown", metavar="FILE", help="Write what the gates found as a Markdown table.")
 ]
+FailUndecided = Annotated[
+    bool, typer.Option("--fail-undecided", help="Exit with 6 where a gate cannot tell; by default that passes.")
+]
 _STYLES = {"passed": "green", "failed": "red", "cannot tell": "yellow"}
+
+
+_REMEDY = "ask for more: load.capacity.precision of a search, trial.repetitions at fixed rates"
 
 
 def write(results: Sequence[Gated], junit: Path | None, markdown: Path | None) -> None:
@@ -40,11 +46,14 @@ def show(results: Sequence[Gated]) -> None:
         out.print(f"{_what(result)}: {_found(result)}; {_limit(result)}", markup=False)
 
 
-def require(results: Sequence[Gated]) -> None:
-    """Raise NotHeld where a gate failed."""
-    failed = [result for result in results if result.answer == "failed"]
+def require(results: Sequence[Gated], fail_undecided: bool) -> None:
+    """Raise NotHeld where a gate failed; with ``fail_undecided`` CannotTell where one cannot tell, or there is none."""
+    failed = sum(result.answer == "failed" for result in results)
     if failed:
-        raise NotHeld(f"{len(failed)} of {format.plural(len(results), 'gate')} failed")
+        raise NotHeld(f"{failed} of {format.plural(len(results), 'gate')} failed")
+    undecided = sum(result.answer == "cannot tell" for result in results)
+    if fail_undecided and (undecided or not results):
+        raise CannotTell(f"{undecided} of {format.plural(len(results), 'gate')} cannot tell", _REMEDY)
 
 
 def _what(result: Gated) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,19 +14,25 @@ import typer
 from loadstone import plugins
 from loadstone.applications import catalogue, compose_import
 from loadstone.applications.catalogue import LoadedApplication
+from loadstone.applications.workload_import import Imported
+from loadstone.applications.workload_import import har as har_file
+from loadstone.applications.workload_import import openapi as openapi_file
 from loadstone.cli import options
 from loadstone.cli.app import out, warn
 from loadstone.cli.deployment_plan import infrastructure_for
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments.ledger import writing
-from loadstone.experiments.plan import make_plan
+from loadstone.experiments.plan import Plan, make_plan
 from loadstone.model import yaml12
+from loadstone.model.address import is_url, parsed
 from loadstone.model.document import Document, schema
 from loadstone.model.errors import InputError, grouped
 from loadstone.model.study import Study
+from loadstone.report.format import plural
 
 EPILOG = (
-    "Examples: [bold]loadstone init docker-compose.yml[/], "
+    "Examples: [bold]loadstone init docker-compose.yml[/], [bold]loadstone init http://127.0.0.1:8080/search?q=tea[/], "
+    "[bold]loadstone init http://127.0.0.1:8080 --openapi openapi.yaml[/], "
     "[bold]loadstone init hotel-reservation --p99 50ms -o hotel.yaml[/]"
 )
 _SCHEMA = "study.schema.json"
@@ -37,13 +44,20 @@ def command(
         str | None,
         typer.Argument(
             metavar="[APPLICATION]",
-            help="A compose file, an application file, or a built-in application; by default the compose file here.",
+            help="A compose file, an application file, a built-in application, or the address of a server that is"
+            " there (http://host:port); by default the compose file here.",
         ),
     ] = None,
     orchestrator: options.Orchestrator = None,
     workload: Annotated[str | None, typer.Option(help="One of the application's workloads.")] = None,
     p99: Annotated[
         str | None, typer.Option("--p99", metavar="TIME", help=f"The limit of P99; by default {_LIMIT}.")
+    ] = None,
+    openapi: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a workload of the GETs of an OpenAPI file.")
+    ] = None,
+    har: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a workload of the requests that a browser recorded.")
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The study file.")] = Path(
         "study.yaml"
@@ -52,26 +66,34 @@ def command(
     """Write a study that searches the capacity of an application; on a terminal, what is not given is a question."""
     if output.exists():
         raise InputError(f"{output} exists; choose another file with --output")
-    what = what or _answer("Compose file or built-in application", _here())
+    imported = _imported(openapi, har, what, workload)
+    what = what or (imported.url if imported is not None else None)
+    what = what or _answer("Compose file, address or built-in application", _here())
     if what is None:
         known = ", ".join(catalogue.names())
-        raise InputError(f"no compose file in this folder; name one, or a built-in application: {known}")
+        raise InputError(
+            "no compose file in this folder; name one, the address of a server (http://host:port), or a built-in"
+            f" application: {known}"
+        )
     loaded = catalogue.load(what)
-    possible = _orchestrators(loaded)
-    orchestrator = orchestrator or _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
-    names = list(loaded.application.workloads)
-    default = loaded.application.default_workload
-    workload = workload or (_answer(f"Workload ({', '.join(names)})", default) if len(names) > 1 else default)
+    deployment = _deployment(loaded, orchestrator)
+    study: dict[str, Any] = {"version": 1, "name": loaded.application.name, "application": _named(what, output)}
+    beside = output.with_name(f"{output.stem}.workload.yaml")
+    if imported is not None:
+        study["workloads"] = yaml12.FlowMapping({_name(openapi or har): beside.name})
+    else:
+        study |= _chosen_workload(loaded, workload)
+    study |= deployment
     p99 = p99 or _answer("The latency that 99 % of requests must not exceed", _LIMIT)
-    text = _study(what, loaded, orchestrator, workload, p99, output)
-    plan = make_plan(Document(text, output))
-    for note in grouped(plan.notes):
-        warn(note)
-    with writing(output):
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text, encoding="utf-8")
-        (output.parent / _SCHEMA).write_text(json.dumps(schema(Study), indent=1) + "\n", encoding="utf-8")
+    study |= {
+        "load": {"capacity": yaml12.FlowMapping(slo={"p99": p99, "completed": "99%"}, precision="5%")},
+        "trial": yaml12.FlowMapping(warmup="5s", duration="30s"),
+    }
+    text = f"# yaml-language-server: $schema={_SCHEMA}\n{yaml12.dump(study)}"
+    plan = _write(text, output, beside, imported)
     out.print(f"{output}: {load_summary(plan)}", markup=False)
+    if imported is not None:
+        out.print(f"{beside}: {plural(len(imported.workload['operations']), 'operation')}", markup=False)
     out.print(f"{output.parent / _SCHEMA}: its keys, for completion in editors", markup=False)
     out.print(f"next: loadstone doctor {output}, then loadstone run {output}", markup=False)
 
@@ -99,16 +121,69 @@ def _orchestrators(loaded: LoadedApplication) -> list[str]:
     return sorted(names, key=lambda name: (name != ("compose" if has_images else "process"), name))
 
 
-def _study(what: str, loaded: LoadedApplication, orchestrator: str, workload: str, p99: str, output: Path) -> str:
-    built_in = what in catalogue.names()
-    study = {
-        "version": 1,
-        "name": loaded.application.name,
-        "application": what if built_in else f"./{os.path.relpath(what, output.parent)}",
-        "workload": workload,
-        "orchestrator": orchestrator,
-        "cluster": yaml12.FlowMapping(infrastructure=infrastructure_for(orchestrator)),
-        "load": {"capacity": yaml12.FlowMapping(slo={"p99": p99, "completed": "99%"}, precision="5%")},
-        "trial": yaml12.FlowMapping(warmup="5s", duration="30s"),
-    }
-    return f"# yaml-language-server: $schema={_SCHEMA}\n{yaml12.dump(study)}"
+def _named(what: str, output: Path) -> str:
+    """What a study calls the application, as seen from the study file."""
+    if is_url(what):
+        url = parsed(what)
+        return f"{url.scheme}://{url.netloc}"
+    return what if what in catalogue.names() else f"./{os.path.relpath(what, output.parent)}"
+
+
+def _imported(openapi: Path | None, har: Path | None, what: str | None, workload: str | None) -> Imported | None:
+    """The workload that a file describes, where one is given."""
+    if openapi is None and har is None:
+        return None
+    if (openapi and har) or workload:
+        raise InputError("--openapi, --har and --workload each choose the workload; give one of them")
+    if openapi is not None:
+        return openapi_file.workload(openapi)
+    assert har is not None
+    return har_file.workload(har, what if what is not None and is_url(what) else None)
+
+
+def _name(file: Path | None) -> str:
+    """What the workload of a file is called."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.partition(".")[0]).strip("-") or "imported" if file else ""
+
+
+def _chosen_workload(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
+    application = loaded.application
+    names, default = list(application.workloads), application.default_workload
+    if application.url is not None and given is None:  # written out, so that it can be changed
+        mix = application.workloads[default].model_dump(mode="json", exclude_unset=True)
+        return {"workloads": {"requests": mix}}
+    return {"workload": given or (_answer(f"Workload ({', '.join(names)})", default) if len(names) > 1 else default)}
+
+
+def _deployment(loaded: LoadedApplication, orchestrator: str | None) -> dict[str, Any]:
+    """What runs the application; nothing where someone else deployed it."""
+    if loaded.application.url is not None:
+        if orchestrator is not None:
+            raise InputError(f"--orchestrator: {loaded.application.url} is deployed already; leave it out")
+        return {}
+    possible = _orchestrators(loaded)
+    orchestrator = orchestrator or _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
+    cluster = yaml12.FlowMapping(infrastructure=infrastructure_for(orchestrator))
+    return {"orchestrator": orchestrator, "cluster": cluster}
+
+
+def _write(text: str, output: Path, beside: Path, imported: Imported | None) -> Plan:
+    """Write the study, its schema and the workload that it refers to; nothing where the study is not valid."""
+    made = False
+    with writing(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        if imported is not None:
+            if beside.exists():
+                raise InputError(f"{beside} exists; choose another file with --output")
+            beside.write_text(yaml12.dump(imported.workload), encoding="utf-8")
+        try:
+            plan = make_plan(Document(text, output))
+            made = True
+        finally:
+            if imported is not None and not made:
+                beside.unlink()
+        for note in [*(imported.notes if imported is not None else ()), *grouped(plan.notes)]:
+            warn(note)
+        output.write_text(text, encoding="utf-8")
+        (output.parent / _SCHEMA).write_text(json.dumps(schema(Study), indent=1) + "\n", encoding="utf-8")
+    return plan

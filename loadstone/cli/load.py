@@ -22,6 +22,7 @@ from loadstone.experiments.ledger import writing
 from loadstone.experiments.verdict import Verdict, judge
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.measurement_lock import measuring
+from loadstone.model import address
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
 from loadstone.model.load import SCRIPT
 from loadstone.model.records import TrialSummary
@@ -86,7 +87,7 @@ def command(
     completed, 5 --slo was not held.
     """
     arguments = list(rest or [])
-    given = to if to is not None else what if asking.is_url(what) else arguments.pop(0) if arguments else None
+    given = to if to is not None else what if address.is_url(what) else arguments.pop(0) if arguments else None
     if arguments and not what.endswith(SCRIPT):
         raise InputError(f"{arguments[0]!r}: only a script takes arguments")
     if closed is not None and arrival != "poisson":
@@ -128,7 +129,7 @@ def command(
     _check_load(requested, rate, closed)
     with _kept(folder) as place:
         offer = Offer(
-            targets=(asking.address(url),),
+            targets=(address.host_port(url),),
             workload=workload,
             load=requested.load,
             rate=rate or 0.0,

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from loadstone.applications import catalogue, seeding
 from loadstone.experiments import load_files
 from loadstone.infrastructure.binary import stone_binary
+from loadstone.model import address
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, Model, did_you_mean
 from loadstone.model.dataset import Keys, is_path, is_seeded, resolved
@@ -20,7 +21,6 @@ from loadstone.model.load import SCRIPT, Load
 from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.workload import Workload
 
-_PORTS = {"http": 80, "https": 443}
 _OPTIONS = {"rates": "rate", "record_requests": "requests", "requests": "count", "tls": "insecure", "headers": "header"}
 _INNER = ("think", "pace", "requests", "iterations", "ca", "insecure", "method", "headers", "body", "path")
 """Nested keys that have an option of their own."""
@@ -82,32 +82,17 @@ def target(text: str | None, what: str, workload: Workload | Path) -> SplitResul
     if text is None:
         raise InputError(f"{what} has no target: give it, for example {example}")
     try:
-        url = urlsplit(text)
-        port = url.port
+        return address.parsed(text, messages)
     except ValueError as error:
-        raise InputError(f"{text!r} is not an address: {error}") from None
-    known = url.scheme == "tcp" and port is not None if messages else url.scheme in _PORTS
-    if not known or not url.hostname or port == 0:
-        raise InputError(f"{text!r} is not an address; write it like {example}")
-    if url.username is not None or url.fragment:
-        raise InputError(
-            f"{text!r}: an address has no credentials and no '#'; send credentials with --header 'Authorization: ...'"
-        )
-    return url
-
-
-def address(url: SplitResult) -> str:
-    """``host:port``."""
-    host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
-    return f"{host}:{url.port or _PORTS[url.scheme]}"
+        raise InputError(str(error).replace("in a header", "with --header 'Authorization: ...'")) from None
 
 
 def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> Workload | Path:
     """What is sent: always the same request, a script's, or an application's workload for a dataset."""
     given = {key: value for key, value in request.items() if value}
-    if dataset is not None and (is_url(what) or what.endswith(SCRIPT)):
+    if dataset is not None and (address.is_url(what) or what.endswith(SCRIPT)):
         raise InputError(f"--dataset {dataset}: only for an application's workload; {what} has no dataset")
-    if is_url(what):
+    if address.is_url(what):
         return _one_request(urlsplit(what), given)
     if given:
         options = ", ".join(f"--{key.rstrip('s')}" for key in given)
@@ -119,14 +104,9 @@ def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> 
     return _of_application(what, dataset)
 
 
-def is_url(what: str) -> bool:
-    """Whether what is to be sent is given by its address."""
-    return what.startswith(tuple(f"{scheme}://" for scheme in _PORTS))
-
-
 def _one_request(url: SplitResult, given: dict[str, Any]) -> Workload:
-    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    name = re.sub(r"[^A-Za-z0-9_:/-]", "-", url.path) or "/"
+    path = address.path(url)
+    name = address.operation_name(path)
     method = given.get("method", "POST" if "body" in given else "GET")
     document = Document.of({"operations": {name: {**given, "method": method, "path": path}}}, "")
     try:

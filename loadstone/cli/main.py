@@ -31,6 +31,7 @@ VERBS = {
     "status": "Show running deployments and the progress of a run.",
     "report": "Write a run's report anew from its results.",
     "compare": "Compare treatments of a run, or two runs: ratios, intervals, verdicts.",
+    "history": "Show a study's results over runs, versions and commits, and what changed.",
     "predict": "Predict capacities from a run's CPU per request.",
     "traces": "Show where the time of requests went, from their spans.",
     "render": "Render the files that `up` would deploy.",

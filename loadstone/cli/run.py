@@ -18,6 +18,7 @@ from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
 from loadstone.experiments import preflight, runs, schedule, sessions
+from loadstone.experiments.commit import commit_of
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, writing
@@ -64,6 +65,7 @@ def command(
             "--gate", metavar="LIMIT", help="Exit with 5 where this certainly fails: 'capacity >= 1200'; repeatable."
         ),
     ] = None,
+    fail_undecided: gating.FailUndecided = False,
     junit: gating.Junit = None,
     markdown: gating.Markdown = None,
     results: Results = Path("results"),
@@ -73,9 +75,9 @@ def command(
 ) -> None:
     """Deploy, load, find the breaking point, write the report. Ctrl-C keeps finished trials; --resume continues."""
     limits = [parse(text) for text in gates or []]
-    if (junit or markdown) and not limits:
+    if (junit or markdown or fail_undecided) and not limits:
         raise InputError(
-            "--junit and --markdown write what gates found; give one, for example --gate 'capacity >= 1200'"
+            "--junit, --markdown and --fail-undecided are about gates; give one, for example --gate 'capacity >= 1200'"
         )
     temporary.sweep()
     with measuring(shared_ok) as other:
@@ -93,7 +95,8 @@ def command(
         _print_outcome(session.plan, ledger, gated, json)
     finally:  # the report comes first, and a build server gets its files also where trials were invalid
         gating.write(gated, junit, markdown)
-    gating.require(gated)
+    if limits:
+        gating.require(gated, fail_undecided)
 
 
 def _run(session: Session, emulated_ok: bool, warnings: list[str]) -> Ledger:
@@ -108,7 +111,8 @@ def _run(session: Session, emulated_ok: bool, warnings: list[str]) -> Ledger:
     if ledger is None:
         versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
         nodes = [node.model_dump(mode="json") for node in found.nodes]
-        ledger = runs.ledger_of(session.create(runs.provenance(versions, nodes, warnings)), plan)
+        facts = runs.provenance(versions, nodes, warnings, commit_of(session.study.absolute().parent))
+        ledger = runs.ledger_of(session.create(facts), plan)
     with ledger.locked():
         _conduct(plan, ledger, driver, warnings)
     return ledger
@@ -193,11 +197,13 @@ def _gated(ledger: Ledger, limits: Sequence[Limit]) -> list[Gated]:
 
 
 def _print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool, console: Console = out) -> None:
-    from loadstone.report import page, terminal  # a slow import that --help does not need
+    from loadstone.analysis.history import store  # slow imports that --help does not need
+    from loadstone.report import page, terminal
 
     failures = runs.conclude(plan, ledger)
     with writing(ledger.folder):
         index = page.build(ledger.folder)
+        store.add(ledger.folder, ledger.folder.parent.parent / store.FOLDER)
     if json:
         found = {"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures}
         print_json({**found, **({"gates": [asdict(each) for each in gated]} if gated else {})})

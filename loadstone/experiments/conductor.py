@@ -141,7 +141,8 @@ class Conductor:
     def _remove(self) -> None:
         if self._deployed is not None:
             try:
-                self._listener.step("removing the deployment")
+                if self._deployed.orchestrator.deploys:
+                    self._listener.step("removing the deployment")
             finally:  # whatever a listener raises
                 self._deployed.remove()
             self._deployed = None

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadstone import plugins
 from loadstone.applications import catalogue, data_commands
 from loadstone.applications.seeding import Seeder
 from loadstone.experiments.interference import Interference, Stress
@@ -15,6 +14,7 @@ from loadstone.experiments.plan import Deployable
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines import Machine, connect
+from loadstone.model import address
 from loadstone.model.application import Entry
 from loadstone.model.cluster import Node
 from loadstone.model.dataset import is_seeded, resolved
@@ -24,6 +24,7 @@ from loadstone.model.workload import Workload
 from loadstone.monitoring.observation import Observation, observation_of
 from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.external import kind_of
 from loadstone.orchestration.resolve import refuse_impossible, resolve
 from loadstone.orchestration.variables import delayed
 
@@ -31,6 +32,8 @@ from loadstone.orchestration.variables import delayed
 def resolve_treatment(deployable: Deployable, nodes: Sequence[Node], name: str) -> Deployment:
     """The deployment of a treatment on these nodes; pure."""
     treatment = deployable.treatment
+    if deployable.application.url is not None:
+        return _external(deployable, nodes, name)
     deployment = resolve(
         application=deployable.application,
         settings=treatment.settings,
@@ -49,6 +52,23 @@ def resolve_treatment(deployable: Deployable, nodes: Sequence[Node], name: str) 
     return deployment.model_copy(update={"images": deployment.images | official})
 
 
+def _external(deployable: Deployable, nodes: Sequence[Node], name: str) -> Deployment:
+    """Of what someone else deployed: where requests enter, and no replicas."""
+    application, settings = deployable.application, deployable.treatment.settings
+    return Deployment(
+        name=name,
+        application=application.name,
+        profile=settings.profile,
+        documents=settings.documents,
+        entry=application.entry,
+        entries=(application.entry,),
+        nodes=tuple(nodes),
+        replicas=(),
+        software={},
+        external=application.url or "",
+    )
+
+
 def orchestrate(deployable: Deployable, provision: Provision, name: str, folder: Path) -> Orchestrator:
     """The treatment's orchestrator, with nothing started yet; with limits that no node can give it is not refused."""
     deployment = resolve_treatment(deployable, provision.nodes, name)
@@ -57,7 +77,7 @@ def orchestrate(deployable: Deployable, provision: Provision, name: str, folder:
 
 def _orchestrator(deployment: Deployment, treatment: Treatment, provision: Provision, folder: Path) -> Orchestrator:
     deployment = stacks.sending_spans(deployment, treatment.settings.traces)
-    kind = plugins.find("orchestrators", treatment.settings.orchestrator)
+    kind = kind_of(treatment.settings.orchestrator)
     orchestrator: Orchestrator = kind(deployment, folder, provision.access)
     return orchestrator
 
@@ -125,14 +145,8 @@ class Deployed:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         try:
-            self.orchestrator.prepare(listener.step)
-            listener.step("starting stores")
-            self.orchestrator.apply(stores_only=True)
-            self.orchestrator.ready(stores_only=True)
-            listener.step("seeding")
-            self.seeder.seed(listener.step)
-            listener.step("starting services")
-            self.orchestrator.apply()
+            if self.orchestrator.deploys:
+                self._deploy(listener)
             self.orchestrator.ready()
             if self._application.data.seed:
                 data_commands.run(self._application.data, self._application.data.seed, self._entry())
@@ -142,6 +156,16 @@ class Deployed:
         except BaseException:
             self.remove()
             raise
+
+    def _deploy(self, listener: Listener) -> None:
+        self.orchestrator.prepare(listener.step)
+        listener.step("starting stores")
+        self.orchestrator.apply(stores_only=True)
+        self.orchestrator.ready(stores_only=True)
+        listener.step("seeding")
+        self.seeder.seed(listener.step)
+        listener.step("starting services")
+        self.orchestrator.apply()
 
     def reset(self, listener: Listener) -> None:
         """Empty the stores and fill them anew; of images, by their command, if one is given."""
@@ -158,8 +182,8 @@ class Deployed:
         found = {}
         for name, workload in self._application.workloads.items():
             entry = self._application.entry_of(name)
-            address = self._addresses(entry if entry in self.deployment.entries else self.deployment.entry)[0]
-            found[name] = f"{'tcp' if workload.protocol == 'zmq' else 'http'}://{address}"
+            first = self._addresses(entry if entry in self.deployment.entries else self.deployment.entry)[0]
+            found[name] = f"{'tcp' if workload.protocol == 'zmq' else 'http'}://{first}"
         return found
 
     def _entry(self) -> list[str]:
@@ -170,7 +194,13 @@ class Deployed:
         return self.orchestrator.addresses(entry.service, entry.port)
 
     def workload(self) -> Workload | Path:
-        """What the treatment is loaded with; its seeded fields are drawn from the dataset that the stores hold."""
+        """What the treatment is loaded with; its seeded fields are drawn from the dataset that the stores hold.
+
+        A server that is named is sent its name, whichever of its addresses a request goes to.
+        """
+        if isinstance(self._workload, Workload) and self.deployment.external:
+            url = address.parsed(self.deployment.external)
+            return self._workload if address.is_ip(url.hostname or "") else self._workload.for_host(url.netloc)
         if isinstance(self._workload, Path) or not is_seeded(self._workload):
             return self._workload
         return resolved(self._workload, self.seeder.keys)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from loadstone import plugins
+from loadstone.experiments import external
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, abridged, did_you_mean
@@ -30,6 +31,10 @@ _NOT_EVERYWHERE = ("hosts", "inventory", "link")
 
 def findings(study: Study, application: Application, treatments: Sequence[Settings]) -> Iterator[Finding]:
     """Everything that cannot be expressed of one treatment's study, at its key, beside all ``treatments``."""
+    if application.url is not None:
+        yield from external.findings(study, application.url)
+        yield from _by_driver(study, application)
+        return
     yield from _by_orchestrator(study)
     yield from _environment(study, treatments)
     yield from _guest(study, treatments)

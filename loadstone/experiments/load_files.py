@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from loadstone.applications import workload_files
 from loadstone.model import dataset
+from loadstone.model.application import Application
 from loadstone.model.arrival import Replay
-from loadstone.model.base import Model
+from loadstone.model.base import Finding, Model
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.load import SCRIPT, Load
 from loadstone.model.study import Study
+from loadstone.model.workload import Workload
 
 
 def digest(file: Path) -> str:
@@ -32,6 +36,37 @@ def data(document: Document, study: Study, folder: Path) -> Path | None:
     """The file of a dataset that is one; raises InputError likewise."""
     name = study.dataset
     return _there(document, ("dataset",), folder / name) if name is not None and dataset.is_path(name) else None
+
+
+def workloads(document: Document, study: Study, application: Application, folder: Path) -> dict[str, Workload]:
+    """The study's own workloads by name, their files read; raises InputError naming file and line of what is wrong."""
+    found: dict[str, Workload] = {}
+    for name, given in study.workloads.items():
+        place: tuple[str, ...] = ("workloads", name)
+        if name in application.workloads:
+            problem = f"{application.name} has a workload {name!r} of its own; give it another name"
+            raise InputError([document.problem(place, problem)])
+        if isinstance(given, Workload):
+            source, workload = document, given
+        else:
+            source, place = Document.read(_there(document, place, folder / given)), ()
+            workload = source.parse(Workload)
+        alone = application.model_copy(update={"workloads": {name: workload}})
+        wrong = [*workload_files.findings(alone), *_of_dataset(name, workload, application)]
+        source.check(((*place, *path[2:]), text) for path, text in wrong)
+        found[name] = workload
+    return found
+
+
+def _of_dataset(name: str, workload: Workload, application: Application) -> Iterator[Finding]:
+    for path, text in dataset.findings(workload, application.datasets):
+        yield ("workloads", name, *path), text
+
+
+def workload_digest(application: Application, name: str) -> str:
+    """A short hash of what a workload requests, and of the files that it takes values from."""
+    text = json.dumps(application.workloads[name].model_dump(mode="json", by_alias=True), sort_keys=True)
+    return hashlib.sha256(workload_files.anywhere(text, application).encode()).hexdigest()[:12]
 
 
 def resolve(document: Document, load: Load, folder: Path) -> tuple[Load, dict[str, str]]:

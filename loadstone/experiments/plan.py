@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.experiments import expressible, load_files, misfits, parts, splitting
+from loadstone.experiments import expressible, external, load_files, misfits, parts, splitting
 from loadstone.infrastructure.base import Infrastructure
-from loadstone.model import factors
+from loadstone.model import address, factors
 from loadstone.model.application import Application
 from loadstone.model.dataset import Keys
 from loadstone.model.document import Document
@@ -24,6 +24,7 @@ from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.external import External
 
 _BESIDE = ("application", "cluster", "load", "stacks", "trial")
 """What factors may set beside what a treatment has fields for."""
@@ -186,10 +187,12 @@ def make_plan(document: Document, load: Loader | None = None) -> Plan:
             notes.append(each.document.problem(("application",), text))
         if text := misfits.unscaled(own.study, own.application):
             notes.append(each.document.problem(("scaling",), text))
+        if own.application.url is not None:
+            notes.append(each.document.problem(("application",), external.warning(own.application.url)))
     factors.refuse([*problems, *_kinds(varied)])
     treatments, owns = zip(*made, strict=True)
     first = _loaded(varied[0].document, varied[0].study, load)
-    study = study.model_copy(update={"load": owns[0].study.load})
+    study = study.model_copy(update={"load": owns[0].study.load, "workloads": {}})
     return Plan(study, first.application, first.digest, treatments, owns, tuple(dict.fromkeys(notes)))
 
 
@@ -200,22 +203,30 @@ def _loader(document: Document) -> Loader:
 
 
 def _loaded(document: Document, study: Study, load: Loader) -> LoadedApplication:
+    """The study's application, with the study's own workloads; the first of them is the default."""
     try:
-        return load(study.application)
+        loaded = load(study.application)
     except InputError as error:
         if any(problem.line for problem in error.problems):  # the application's own file says where it is wrong
             raise
         raise InputError([document.problem(("application",), str(error))]) from None
+    own = load_files.workloads(document, study, loaded.application, Path(document.file).parent)
+    if not own:
+        return loaded
+    update = {"workloads": {**loaded.application.workloads, **own}, "default_workload": next(iter(own))}
+    return replace(loaded, application=loaded.application.model_copy(update=update))
 
 
 def _own(varied: factors.Varied, application: Application, folder: Path) -> Own:
     document, study = varied.document, varied.study
     load, files = load_files.resolve(document, study.load, folder)
+    if application.url is not None:
+        load = external.over_tls(load, application.url)
     services = dict(application.services)
     for name, count in study.replicas.items():
         services[name] = services[name].model_copy(update={"replicas": count})
     return Own(
-        study=study.model_copy(update={"load": load}),
+        study=study.model_copy(update={"load": load, "workloads": {}}),
         application=application.model_copy(update={"services": services}),
         script=load_files.script(document, study, folder),
         data=load_files.data(document, study, folder),
@@ -235,10 +246,17 @@ def _treatment(varied: factors.Varied, own: Own, loaded: LoadedApplication, chan
         levels={name: factors.called(name, level, settings) for name, level in varied.levels.items()},
         resources=own.study.resources,
         replicas=own.study.replicas or None,
-        script_digest=load_files.digest(own.script) if own.script is not None else None,
+        script_digest=_script_digest(varied.study, own, settings.workload),
         dataset_digest=load_files.digest(own.data) if own.data is not None else None,
         varied=beside or None,
     )
+
+
+def _script_digest(study: Study, own: Own, workload: str | None) -> str | None:
+    """Of a Lua script, or of a workload that the study brings."""
+    if own.script is not None:
+        return load_files.digest(own.script)
+    return load_files.workload_digest(own.application, workload) if workload in study.workloads else None
 
 
 def _at(data: Any, path: str) -> Any:
@@ -260,7 +278,9 @@ def _kinds(varied: Sequence[factors.Varied]) -> Iterator[Problem]:
 
 def _whole(study: Study, application: Application) -> Settings:
     """With what was left out: what is the application's or the orchestrator's own, and what managers make of it."""
-    settings = study.settings
+    settings = study.settings.model_copy(update={"workload": study.workload or application.default_workload})
+    if application.url is not None:
+        return settings.model_copy(update={"orchestrator": External.name})
     managers, machine = study.cluster.managers, study.cluster.machine
     orchestrator: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     environment = settings.environment or orchestrator.environments[0]
@@ -269,7 +289,6 @@ def _whole(study: Study, application: Application) -> Settings:
         environment = in_given_guest(environment)
     return settings.model_copy(
         update={
-            "workload": settings.workload or application.default_workload,
             "dataset": settings.dataset or application.default_dataset,
             "environment": environment,
             "high_availability": "on" if managers is not None and managers >= 3 else settings.high_availability,
@@ -321,6 +340,8 @@ def one_plan(
 
 def _beside(folder: Path, application: str) -> str:
     """A path in a study file is relative to that file; a built-in name stays a name."""
+    if address.is_url(application):
+        return application
     if "/" not in application and not application.endswith((".yaml", ".yml")):
         return application
     return str((folder / application).resolve())

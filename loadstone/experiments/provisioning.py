@@ -17,6 +17,7 @@ from loadstone.model.errors import Interrupted
 from loadstone.model.guest import Vm
 from loadstone.model.records.node import Change
 from loadstone.model.trial import Treatment
+from loadstone.orchestration.external import kind_of
 
 
 class Demand(NamedTuple):
@@ -37,7 +38,7 @@ class Demand(NamedTuple):
 
 def demand(cluster: Cluster, treatment: Treatment) -> Demand:
     """What a treatment needs."""
-    orchestrator = plugins.find("orchestrators", treatment.settings.orchestrator)
+    orchestrator = kind_of(treatment.settings.orchestrator)
     settings = treatment.settings
     vm = (settings.vm or Vm()) if settings.environment in GUESTS else None
     if not orchestrator.managed:

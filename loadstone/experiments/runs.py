@@ -125,6 +125,9 @@ def fill(folder: Path, source: Source, plan: Plan, provenance: dict[str, Any]) -
             ):
                 if name is not None and file is not None:
                     _copy(folder, name, file, place)
+        for given in (source.document.data.get("workloads") or {}).values():
+            if isinstance(given, str):
+                _copy(folder, given, Path(source.document.file).parent / given, "workloads")
         (folder / "trials").mkdir()
     write_json(folder / "plan.json", {"loadstone": loadstone.__version__, **plan.as_data(), **source.as_data()})
     write_json(folder / "provenance.json", provenance)
@@ -144,10 +147,13 @@ def _copy(folder: Path, name: str, file: Path, otherwise: str) -> None:
     shutil.copyfile(file, target)
 
 
-def provenance(versions: dict[str, str], nodes: list[dict[str, Any]], warnings: list[str]) -> dict[str, Any]:
-    """Where a result comes from: versions, host, nodes, the command that was given."""
+def provenance(
+    versions: dict[str, str], nodes: list[dict[str, Any]], warnings: list[str], commit: str | None = None
+) -> dict[str, Any]:
+    """Where a result comes from: versions, host, nodes, the command that was given, the commit of the study's file."""
     return {
         "loadstone": loadstone.__version__,
+        **({"commit": commit} if commit is not None else {}),
         "python": sys.version.split()[0],
         "command": ["loadstone", *sys.argv[1:]],
         "time": datetime.now().astimezone().isoformat(timespec="seconds"),

@@ -27,6 +27,8 @@ class Session:
     """Of a run that goes on."""
     create: Callable[[dict[str, Any]], Path]
     """Makes the folder of a new run, with its provenance."""
+    study: Path = Path()
+    """The study's file."""
 
 
 def of_study(
@@ -40,7 +42,15 @@ def of_study(
     chosen = scale_of(document, scale)
     if "" in plans:
         plan = plans[""]
-        return [Session("", plan, None, lambda facts: runs.create(results, document, plan, overrides, facts, chosen))]
+        return [
+            Session(
+                "",
+                plan,
+                None,
+                lambda facts: runs.create(results, document, plan, overrides, facts, chosen),
+                Path(study),
+            )
+        ]
     folder = functools.cache(lambda: runs.create_parts(results, document, overrides, list(plans), chosen))
     return [_new(folder, runs.Source(document, overrides, part, chosen), plan) for part, plan in plans.items()]
 
@@ -86,7 +96,7 @@ def _new(folder: Callable[[], Path], source: runs.Source, plan: Plan) -> Session
     def create(facts: dict[str, Any]) -> Path:
         return runs.fill(folder() / source.part, source, plan, facts)
 
-    return Session(source.part, plan, None, create)
+    return Session(source.part, plan, None, create, Path(source.document.file))
 
 
 def _old(plan: Plan, ledger: Ledger, part: str = "") -> Session:

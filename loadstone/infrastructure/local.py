@@ -58,7 +58,7 @@ class Local(Infrastructure):
     """The client gets the first cores (where interrupts mostly land), the worker all others."""
 
     name = "local"
-    software = frozenset({"process"})
+    software = frozenset({"process", "none"})
     self_contained = True
 
     def __init__(self, cluster: Cluster, entry_name: str = "local") -> None:
@@ -78,7 +78,9 @@ class Local(Infrastructure):
     def preflight(self, software: str, managers: int) -> list[Finding]:
         findings = [Finding("cluster", "error", message, remedy) for message, remedy in self._not_possible(managers)]
         client, worker = self._split()
-        if client == worker:
+        if software == "none":
+            findings.append(Finding("cores", "ok", f"client on {format_cores(self._facts.cpus)}"))
+        elif client == worker:
             findings.append(
                 Finding(
                     "cores",
@@ -119,9 +121,11 @@ class Local(Infrastructure):
     def sketch(self, software: str, managers: int) -> list[Node]:
         for message, remedy in self._not_possible(managers):
             raise InputError(f"{message}; {remedy}")
+        memory = self._memory()
+        if software == "none":  # what is loaded was deployed elsewhere
+            return [Node(name="client", role="client", address=_ADDRESS, cpus=self._facts.cpus, memory=memory)]
         client, worker = self._split()
         shared = client == worker
-        memory = self._memory()
         return [
             Node(name="client", role="client", address=_ADDRESS, cpus=client, memory=memory, shared=shared),
             Node(name="worker-1", role="worker", address=_ADDRESS, cpus=worker, memory=memory, shared=shared),

@@ -6,9 +6,9 @@ import graphlib
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from loadstone.model import dataset
+from loadstone.model import address, dataset
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.dataset import Dataset, DatasetName
 from loadstone.model.image import Image
@@ -31,6 +31,12 @@ _OURS = (
 )
 _OUR_PREFIXES = ("STONE_NEED_", "STONE_TASK_")
 Variable = Annotated[str, Matches(r"[^=\s]+", "the name of a variable, without '=' and spaces")]
+
+
+def _server(text: str | None) -> str | None:
+    if text is not None and address.parsed(text)[2:] != ("", "", ""):
+        raise ValueError(f"{text!r} has a path; give the server alone, and paths in 'workloads'")
+    return text
 
 
 class Resources(Model):
@@ -60,11 +66,14 @@ class Runs(Model):
     image: Image | None = None
     """A container image, ``nginx:1.25``, for what is not ours; only orchestrators of containers run it. Others are
     found by their service's name."""
+    url: Annotated[str | None, AfterValidator(_server)] = None
+    """A server that someone else deployed, ``http://host:port``: it is loaded, and nothing of it is deployed, limited
+    or audited."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Runs:
-        if sum(option is not None for option in (self.stone, self.software, self.documents, self.image)) != 1:
-            raise ValueError("give exactly one of 'stone', 'software', 'documents', 'image'")
+        if sum(getattr(self, option) is not None for option in type(self).model_fields) != 1:
+            raise ValueError("give exactly one of 'stone', 'software', 'documents', 'image', 'url'")
         return self
 
 
@@ -186,7 +195,7 @@ class Application(Model):
     seeding: Literal["hotel", "social", "media", "shop", "docstore"] | None = None
     """What ``stone seed`` fills the stores with."""
     data: DataCommands = DataCommands()
-    """Of an application of images: what fills and empties its stores."""
+    """Of an application of images or at a URL: what fills and empties its stores."""
     datasets: dict[DatasetName, Dataset] = {}
     """What the stores can be filled with, where there is a choice."""
     default_dataset: str | None = None
@@ -214,6 +223,7 @@ class Application(Model):
         yield from self._unknown_names()
         yield from self._without_ports()
         yield from self._images()
+        yield from self._deployed_elsewhere()
         yield from self._several_stores()
         yield from self._cycles()
         yield from self._port_clashes()
@@ -300,6 +310,15 @@ class Application(Model):
             if check.store in self.services and self.services[check.store].runs.image is not None:
                 yield ("checks", index, "store"), f"{check.store} runs an image, whose documents cannot be counted"
 
+    def _deployed_elsewhere(self) -> Iterator[Finding]:
+        for name, service in self.services.items():
+            if service.runs.url is None:
+                continue
+            if len(self.services) > 1:
+                yield ("services", name, "runs", "url"), "is the whole application; remove the other services"
+            for key in sorted(service.model_fields_set - {"tier", "runs", "ports"}):
+                yield ("services", name, key), f"{service.runs.url} is deployed by someone else; remove it"
+
     def _several_stores(self) -> Iterator[Finding]:
         for name, service in self.services.items():
             stores = [need for need in service.needs if need in self.services and self.services[need].runs.documents]
@@ -335,6 +354,11 @@ class Application(Model):
                         f"{number} is already the port {seen[number]!r}; give another",
                     )
                 seen[number] = port
+
+    @property
+    def url(self) -> str | None:
+        """The address of an application that someone else deployed."""
+        return next((service.runs.url for service in self.services.values() if service.runs.url is not None), None)
 
     def keeps_data(self) -> bool:
         """Whether data of one trial would be found by the next: images have it, and nothing empties them."""

@@ -81,6 +81,8 @@ class Deployment(Model):
     nodes: tuple[Node, ...]
     replicas: tuple[Replica, ...]
     software: dict[str, StoreSoftware]
+    external: str = ""
+    """The address of what someone else deployed; then it has no replicas."""
     scaling: str = "baseline"
     environment: Environment | None = None
     """What the study sets; None where it leaves that to the orchestrator and the machines."""

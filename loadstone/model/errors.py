@@ -85,6 +85,13 @@ class NotHeld(LoadstoneError):
     exit_code = 5
 
 
+class CannotTell(LoadstoneError):
+    """A gate cannot tell, and --fail-undecided was given: the 95 % interval contains the limit, or there is no
+    estimate."""
+
+    exit_code = 6
+
+
 class Interrupted(LoadstoneError):
     """Stopped by the user or a signal; finished trials are kept and the run can be resumed."""
 

@@ -41,6 +41,8 @@ def message(detail: Any, schema: Schema) -> str:
             quoted = isinstance(value, int | float)
             return f"expected text, not {shown}" + ("; put it in quotes" if quoted else _example(schema, path))
         case "literal_error":
+            if value is None:
+                return f"has no value; use {context['expected'].replace('True', 'true')}, or leave it out"
             return f"{shown} is not known here; use {context['expected'].replace('True', 'true')}"
         case "int_type" | "int_from_float" | "int_parsing":
             return f"expected a whole number, not {shown}"

@@ -31,6 +31,7 @@ from loadstone.model.tasks import TasksByService
 from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.tuning import Tuning
 from loadstone.model.units import format_seconds
+from loadstone.model.workload import Workload
 
 MOST_COMBINATIONS = 1_000
 """The most levels: more are a typing error, or take too long to measure."""
@@ -52,6 +53,15 @@ Levels = Annotated[
     Annotated[list[Any], Field(min_length=1), Tag("levels")] | Annotated[Splits, Tag("splits")], Discriminator(_form)
 ]
 """Of a factor: a list, or what stands for one."""
+
+
+def _workload_form(value: Any) -> str:
+    return "file" if isinstance(value, str) else "workload"
+
+
+WorkloadOrFile = Annotated[
+    Annotated[str, Tag("file")] | Annotated[Workload, Tag("workload")], Discriminator(_workload_form)
+]
 
 
 class Settings(Model):
@@ -135,7 +145,11 @@ class Study(Settings):
     """A published study: the report shows its numbers beside this study's own, and compares treatments by its method
     if that is implemented. Known are the files of ``studies/papers/published``."""
     application: Annotated[str, Field(examples=["hotel-reservation"])]
-    """A built-in application's name, or the path of an application or compose file, relative to the study file."""
+    """A built-in application's name, the path of an application or compose file, relative to the study file, or the
+    address of a server that someone else deployed: ``http://host:port/path``."""
+    workloads: dict[str, WorkloadOrFile] = {}
+    """Workloads beside those of the application, by name: as in an application file, or the path of a file that holds
+    one, relative to the study file. A study that has some and names none is loaded with the first."""
     cluster: Cluster = Cluster()
     """The nodes that the study needs."""
     factors: Annotated[
@@ -193,6 +207,9 @@ class Study(Settings):
         for path, text in self.load.misfits(self.trial.duration):
             yield ("load", *path), text
         yield from self.trial.contradictions(self.load)
+        for name, workload in self.workloads.items():
+            if isinstance(workload, Workload):
+                yield from ((("workloads", name, *path), text) for path, text in workload.findings())
         yield from self._wrong_factors()
         yield from self._wrong_exceptions()
         yield from self._wrong_repetitions()

@@ -42,7 +42,7 @@ class Treatment(Model):
     varied: dict[str, Any] | None = None
     """What factors set of the load, the trials and the cluster, by dotted path."""
     script_digest: str | None = None
-    """Of the text of a Lua workload: another script is another treatment."""
+    """Of a Lua workload, or of one that the study brings: with another content it is another treatment."""
     dataset_digest: str | None = None
     """Of a file that is the dataset: with another content it is another treatment."""
     known_as: str | None = Field(default=None, exclude=True)

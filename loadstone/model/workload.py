@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -63,6 +63,12 @@ class Request(Model):
             yield from ((("expect", *path), message) for path, message in self.expect.findings())
             if self.method == "HEAD" and (self.expect.json_ is not None or self.expect.min_bytes):
                 yield ("expect",), "an answer to HEAD has no body; expect a status"
+
+    def for_host(self, host: str) -> Self:
+        """With a ``Host`` header, where it has none."""
+        if any(name.lower() == "host" for name in self.headers):
+            return self
+        return self.model_copy(update={"headers": {"Host": host, **self.headers}})
 
     def plan(self) -> dict[str, Any]:
         """As the load generator reads it; without what was left out, since it knows the defaults."""
@@ -178,6 +184,12 @@ class Operation(Request):
             yield ("expect", "status"), "a reply has none; expect 'json', 'min_bytes' or 'max_bytes'"
         yield from self.wrong({}, ())
 
+    def for_host(self, host: str) -> Self:
+        """With a ``Host`` header in each of its requests that has none."""
+        if self.steps is None:
+            return super().for_host(host)
+        return self.model_copy(update={"steps": [step.for_host(host) for step in self.steps]})
+
     def request_names(self, name: str) -> list[str]:
         """What its requests are called in results, where it is called ``name``."""
         return [name] if self.steps is None else [f"{name}.{step.name}" for step in self.steps]
@@ -196,6 +208,7 @@ class Workload(Model):
     """A weighted mix of operations."""
 
     description: str = ""
+    """What it is for."""
     entry: WorkloadEntry | None = None
     """Where its requests enter: ``SERVICE``, or ``SERVICE:PORT`` by the port's name; by default the application's
     entry."""
@@ -203,12 +216,17 @@ class Workload(Model):
     """The protocol of its requests, instead of ``load.protocol``. With ``zmq`` an operation is a message, its ``body``,
     which a REQ socket of ZeroMQ sends."""
     operations: Annotated[dict[OperationName, Operation], Field(min_length=1)]
+    """By name, which is what they are called in results."""
 
     def findings(self) -> Iterator[Finding]:
         for name, operation in self.operations.items():
             found = operation.message_findings() if self.protocol == "zmq" else operation.findings()
             for path, message in found:
                 yield ("operations", name, *path), message
+
+    def for_host(self, host: str) -> Workload:
+        """With a ``Host`` header in every request that has none."""
+        return self.model_copy(update={"operations": {name: op.for_host(host) for name, op in self.operations.items()}})
 
     def request_names(self) -> list[str]:
         """What its requests are called in results."""

@@ -33,6 +33,8 @@ class Orchestrator(ABC):
     """What can lie under a replica; the first where a study leaves it out."""
     resolves_names: ClassVar[bool] = False
     """Whether a replica reaches a service by its name."""
+    deploys: ClassVar[bool] = True
+    """Whether it starts anything; else a server is there already."""
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {}
     """The levels that this orchestrator can really apply, by factor, where those are not all. A study with
     others is refused."""

@@ -85,7 +85,8 @@ def study(content: Content) -> Iterator[tuple[str, str]]:
         yield "Window", " or ".join(windows)
     if trials:
         yield from _environment(trials)
-        yield "Documents", ", ".join(sorted({row.documents for row in trials}))
+        if documents := {row.documents for row in trials if row.documents}:
+            yield "Documents", ", ".join(sorted(documents))
         yield "Started", min(row.started for row in trials)[:16].replace("T", " ")
 
 

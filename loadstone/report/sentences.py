@@ -137,7 +137,7 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
         return f"held {slo(content)} in every trial: its capacity lies above **{low}** (from {trials})."
     if searched.known == "below":
         return f"did not hold {slo(content)} in any trial: its capacity lies below **{high}** (from {trials})."
-    return f"held {slo(content)} at {low} and not at {high} (short trials only so far, {trials})."
+    return f"stops holding {slo(content)} between {low} and {high} (short trials only so far, {trials})."
 
 
 def _measured(treatment: TreatmentSummary) -> str:

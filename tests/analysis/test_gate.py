@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.analysis.comparison import Compared
+from loadstone.analysis.comparison.capacities import Unestimated
 from loadstone.analysis.comparison.tables import CapacityRow
 from loadstone.analysis.gate import Limit, answer, parse, regressions
 from loadstone.model.errors import InputError
@@ -62,3 +63,20 @@ def test_a_regression_is_certain_or_it_is_none() -> None:
     expected = [("breaking point", answer) for answer in ("failed", "cannot tell", "passed")]
     expected += [("p50", "failed"), ("p50", "cannot tell"), ("p50", "cannot tell"), ("p99", "passed")]
     assert [(row.quantity, row.answer) for row in regressions(found, 0.05)] == expected
+
+
+@pytest.mark.parametrize(
+    ("least", "broke", "expected"),
+    [
+        (1000.0, (950.0, 500.0, 300.0), "failed"),
+        (1000.0, (960.0, 500.0, 300.0), "cannot tell"),
+        (1000.0, (), "cannot tell"),
+        (None, (10.0, 5.0, 3.0), "cannot tell"),
+    ],
+)
+def test_a_build_in_which_nothing_held_fails_below_the_baseline_alone(
+    least: float | None, broke: tuple[float, ...], expected: str
+) -> None:
+    found = Compared("a", 0.02, "unpaired", unestimated=[Unestimated("a", "b", least, broke, "")])
+    (row,) = regressions(found, 0.05)
+    assert (row.quantity, row.value, row.answer) == ("breaking point", None, expected)

@@ -58,7 +58,7 @@ def test_pandas_and_polars_see_the_same(run: Run):
     import pandas
     import polars
 
-    frame, other = run.trials.pandas(), run.trials.polars()
+    frame, other = run.trials.to_pandas(), run.trials.to_polars()
     assert isinstance(frame, pandas.DataFrame) and isinstance(other, polars.DataFrame)
     assert list(frame.columns) == other.columns == run.trials.columns
     assert len(frame) == len(other) == len(run.trials) == len(run.trials.rows())
@@ -71,8 +71,66 @@ def test_pandas_and_polars_see_the_same(run: Run):
 def test_a_library_that_is_not_there_is_named_with_the_remedy(run: Run, library: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=rf"{library} is not installed: pip install 'loadstone\[notebook\]'"):
-        getattr(run.trials, library)()
+        getattr(run.trials, f"to_{library}")()
     assert len(run.trials.rows()) == len(run.trials)
+
+
+def test_a_column_is_an_array(run: Run):
+    import numpy
+
+    p99, names = run.trials["p99"], run.trials["treatment"]
+    known = [row["p99_ms"] for row in run.trials.rows() if row["p99_ms"] is not None]
+    assert len(p99) == len(run.trials) and p99[~numpy.isnan(p99)].tolist() == known
+    assert len(known) < len(p99), "what broke and was stopped has none"
+    assert set(names) == {"scaling=baseline", "scaling=vertical"}
+    with pytest.raises(KeyError, match="no column 'p99_s'; did you mean 'p99_ms'"):
+        _ = run.trials["p99_s"]
+
+
+def test_runs_tables_and_trials_show_themselves(run: Run):
+    table = run.trials._repr_html_()
+    assert table.count("<tr>") == 1 + min(20, len(run.trials)) and "<th>p99_ms</th>" in table
+    assert "&lt;" in Table(pa.table({"a": ["<b>"]}))._repr_html_()
+    shown = run._repr_html_()
+    assert "synthetic" in shown and "<th>capacity</th>" in shown
+    trial = run.trial(run.trials.rows()[0]["trial_id"])
+    assert trial.id in trial._repr_html_() and "<td></td>" not in trial._repr_html_()
+
+
+def test_figures_of_the_report_are_objects(run: Run, tmp_path: Path):
+    plot = run.plot.latency()
+    assert plot.title == "P99 against offered load" and "Every trial is one marker" in plot.caption
+    assert plot._repr_png_().startswith(b"\x89PNG")
+    plot.save(tmp_path / "latency.svg")
+    assert "<svg" in (tmp_path / "latency.svg").read_text()
+    assert {"latency", "hold", "spectrum"} <= set(dir(run.plot))
+    with pytest.raises(InputError, match=r"write a figure as \.svg, \.pdf or \.png"):
+        plot.save(tmp_path / "latency.gif")
+    with pytest.raises(AttributeError, match="no figure 'latencies'; did you mean 'latency'"):
+        run.plot.latencies()
+    with pytest.raises(InputError, match="has no data for the figure 'nodes'"):
+        run.plot.nodes()
+
+
+def test_what_has_nothing_beside_it_is_not_compared(tmp_path: Path):
+    folder = Synthetic(rates=[100], repetitions=2, duration_s=1.0).write(tmp_path)
+    with pytest.raises(InputError, match="nothing to compare: fewer than two treatments"):
+        loadstone.load(folder).compare()
+
+
+def test_a_bracket_has_its_lower_end_below(tmp_path: Path):
+    """A short trial may hold above a load at which another did not."""
+    folder = Synthetic(stop_after=4).write(tmp_path)
+    rows = sorted(
+        (folder / "trials").glob("*/trial.json"), key=lambda file: json.loads(file.read_text())["row"]["order"]
+    )
+    for number, file in enumerate(rows):
+        trial = json.loads(file.read_text())
+        trial["row"] |= {"verdict": "held" if number == 3 else "not held", "aborted_at_s": None, "phase": "bracket"}
+        file.write_text(json.dumps(trial))
+    (folder / "trials.parquet").unlink()
+    (row,) = loadstone.load(folder).breaking_points.rows()
+    assert row["known"] == "bracketed" and row["low"] < row["high"]
 
 
 def test_what_was_not_observed_is_an_empty_table(run: Run):

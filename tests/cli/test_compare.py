@@ -116,6 +116,8 @@ def test_a_certain_regression_fails_the_gate_and_an_uncertain_does_not(say: RunC
     assert "| **failed** |" in Path(files[3]).read_text()
     code, text, _ = say("slower", "--max-regression", "14%", "--json")
     assert code == 0
+    code, _, complaint = say("slower", "--max-regression", "14%", "--fail-undecided")
+    assert code == 6 and "error: 1 of 2 gates cannot tell\n  ask for more: " in complaint
     assert [gate["answer"] for gate in json.loads(text)["gates"]] == ["cannot tell", "passed"]
 
 
@@ -124,6 +126,16 @@ def test_breaking_points_are_gated(say: RunCommand) -> None:
     assert code == 0 and "gate passed: breaking point of scaling=vertical: +" in text
     code, text, _ = say("searched", "--max-regression", "5%", "--baseline", "vertical")
     assert code == 5 and "gate failed: breaking point of scaling=baseline: -4" in text
+
+
+def test_a_search_without_an_estimate_cannot_tell(say: RunCommand, tmp_path: Path) -> None:
+    two = {"baseline": 700.0, "vertical": 1250.0}
+    folder = Synthetic(name="cut", capacities=two, highest=1000.0).write(tmp_path)
+    code, text, complaint = say(folder, "--max-regression", "5%")
+    assert code == 0, complaint
+    assert "its search ended without an estimate (" in complaint
+    assert "gate cannot tell: breaking point of scaling=vertical: no estimate; at least -5.0 %" in text
+    assert say(folder, "--max-regression", "5%", "--fail-undecided")[0] == 6
 
 
 def test_what_is_doubtful_about_breaking_points_is_reported(say: RunCommand, tmp_path: Path) -> None:
@@ -175,7 +187,7 @@ def test_one_more_pair_is_no_pairs() -> None:
         (["slower", "searched", "--baseline", "vertical"], "--baseline selects a treatment of one run"),
         (["slower", "slower"], "slower and slower are the same run; give two, or one to compare its treatments"),
         (["slower", "alone"], "the two runs have no treatment in common"),
-        (["slower", "--junit", "gate.xml"], "--junit and --markdown write what a gate found"),
+        (["slower", "--junit", "gate.xml"], "--junit, --markdown and --fail-undecided are about a gate"),
         (["slower", "--max-regression", "5"], "--max-regression: '5' has no unit; use %"),
         (["searched", "--detect", "2%"], "no A/A comparison to plan from"),
     ],

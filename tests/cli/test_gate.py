@@ -54,6 +54,8 @@ def test_a_limit_inside_the_interval_fails_nothing(say: RunCommand, finished: st
     code, text, _ = say(*resume, "--gate", f"capacity >= {gate['value']:.1f}")
     assert code == 0
     assert json.loads(text)["gates"][0]["answer"] == "cannot tell"
+    code, _, complaint = say(*resume, "--gate", f"capacity >= {gate['value']:.1f}", "--fail-undecided")
+    assert code == 6 and "error: 1 of 1 gate cannot tell" in complaint
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_a_limit_inside_the_interval_fails_nothing(say: RunCommand, finished: st
     [
         (("--gate", "capacity"), "--gate 'capacity': expected 'capacity >= 1200'"),
         (("--gate", "capacity >= 10"), "--gate needs a study that searches the capacity"),
-        (("--junit", "gate.xml"), "--junit and --markdown write what gates found"),
+        (("--junit", "gate.xml"), "--junit, --markdown and --fail-undecided are about gates"),
     ],
 )
 def test_what_no_gate_can_judge_is_refused_before_the_run(

@@ -67,7 +67,7 @@ def test_a_built_in_application_runs_as_processes(say: RunCommand, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "no compose file in this folder; name one, or a built-in application: hotel-reservation"),
+        ((), "no compose file in this folder; name one, the address of a server (http://host:port), or a built-in"),
         (("hotel",), "no application 'hotel'"),
         (("hotel-reservation", "--p99", "5"), "load.capacity.slo.p99: '5' has no unit"),
         (("hotel-reservation", "--orchestrator", "k8s"), "did you mean 'kubernetes'?"),

@@ -13,6 +13,7 @@ import pyarrow as pa
 from loadstone.analysis import summary
 from loadstone.analysis.comparison import calibration, capacities, doubts, shapes, tables
 from loadstone.analysis.comparison.calibration import CalibrationRow
+from loadstone.analysis.comparison.capacities import Unestimated
 from loadstone.analysis.comparison.measured import measured, usable
 from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow, ShapeRow, ShiftRow, Sides
 from loadstone.analysis.comparison.treatments import again, at, effects, loads, noise, pairs
@@ -39,6 +40,8 @@ class Compared:
     """The baseline against itself first."""
     shifts: list[ShiftRow] = field(default_factory=list)
     capacities: list[CapacityRow] = field(default_factory=list)
+    unestimated: list[Unestimated] = field(default_factory=list)
+    """Searches that cannot be compared."""
     calibration: list[CalibrationRow] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
@@ -82,6 +85,8 @@ def within(
     method = "unpaired" if unpaired or sequential else "paired"
     found = Compared(a.label, margin, method)
     found.capacities += capacities.compared(a, others, margin)
+    found.unestimated += capacities.unestimated(a, others)
+    found.doubts += [row.why for row in found.unestimated]
     if found.capacities:
         found.doubts += doubts.of_searches((treatment.label, treatment) for treatment in treatments)
     runs = measured(run, run.trials, spans)
@@ -112,13 +117,13 @@ def within(
         found.shapes, found.shifts = described.distances, described.shifts
         found.doubts += described.warnings
     found.calibration += calibration.rows(calibration.injected(run, a.id), [*found.noise, *found.effects], found.shapes)
-    return found
+    return _something(found, run)
 
 
 def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: bool = True) -> Compared:
     """Two runs of different times: the treatments that both have; where each has one alone, these.
 
-    Raises InputError where they share none.
+    Raises InputError where they share none, or no valid trials of one.
     """
     found = Compared(old.folder.name, margin_of(new) if margin is None else margin, "unpaired")
     found.doubts += doubts.of_machines(old, new)
@@ -130,6 +135,9 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
         before, after = _of(a, old), _of(b, new)
         points = [replace(row, baseline=before, treatment=after) for row in capacities.compared(a, [b], found.margin)]
         found.capacities += points
+        without = [replace(row, baseline=before, treatment=after) for row in capacities.unestimated(a, [b])]
+        found.unestimated += without
+        found.doubts += [row.why for row in without]
         if points:
             found.doubts += doubts.of_searches([(before, a), (after, b)])
         for load in loads(of_old):
@@ -145,6 +153,13 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
             count = results[0][1].effect.runs if results else 0
             found.doubts += doubts.of_pairs(after, load, count, "unpaired")
             found.doubts += doubts.of_missing(after, load, [*mine, *theirs])
+    return _something(found, new)
+
+
+def _something(found: Compared, run: RunFolder) -> Compared:
+    """What was found; raises InputError where that is nothing."""
+    if not found.unestimated and not any(table.num_rows for table in found.tables.values()):
+        raise InputError(f"{run.folder}: nothing to compare: fewer than two treatments have valid trials")
     return found
 
 

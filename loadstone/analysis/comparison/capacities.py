@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,21 @@ from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.comparison.tables import CapacityRow
 from loadstone.analysis.posterior import Floats, Posterior, posterior
 from loadstone.analysis.summary import TreatmentSummary, search_trials
+
+
+@dataclass(frozen=True)
+class Unestimated:
+    """Two searches of which one, at least, ended without an estimate; loads in requests/s."""
+
+    baseline: str
+    treatment: str
+    least: float | None
+    """The lower end of the baseline's breaking point; None where it is the one without an estimate."""
+    broke: tuple[float, ...]
+    """Where the treatment's trials did not hold, if none of them held at any load."""
+    why: str
+    """Which has no estimate, as a sentence."""
+
 
 Verdict = Literal["higher", "lower", "equal", "cannot tell"]
 _POINTS = 800
@@ -61,6 +77,28 @@ def compared(baseline: TreatmentSummary, others: Sequence[TreatmentSummary], mar
             )
         )
     return rows
+
+
+def unestimated(baseline: TreatmentSummary, others: Sequence[TreatmentSummary]) -> list[Unestimated]:
+    """The pairs of searches that cannot be compared, as one of them has trials and no estimate."""
+    if baseline.searched is None:
+        return []
+    least = baseline.searched.result.breaking_point.low if baseline.searched.result is not None else None
+    rows = []
+    for other in others:
+        if other.searched is None or not (baseline.trials and other.trials):
+            continue
+        without = [each for each in (baseline, other) if each.searched and each.searched.result is None]
+        if without:
+            broke = () if other.rows("held") else tuple(row.rate for row in other.rows("not held"))
+            why = "; ".join(f"{each.label}: {_course(each)}" for each in without)
+            rows.append(Unestimated(baseline.label, other.label, least, broke, why))
+    return rows
+
+
+def _course(treatment: TreatmentSummary) -> str:
+    held, broke = treatment.count("held"), treatment.count("not held")
+    return f"its search ended without an estimate ({held} trials held, {broke} did not), so capacities are not compared"
 
 
 def verdict(found: bp.Estimate, margin: float) -> Verdict:

@@ -6,6 +6,9 @@ from pydantic import computed_field
 
 from loadstone.model.records.base import Items, Record, Whole
 
+NOT_OBSERVED, UNKNOWN = "not observed", "unknown"
+"""Of a server that someone else deployed: each limit, and its environment. Nothing is wanted of them either."""
+
 
 class AuditRow(Record):
     """One limit of one replica: what was wanted and what the kernel has in force."""
@@ -23,6 +26,11 @@ class AuditRow(Record):
     def ok(self) -> bool:
         """Whether the effective value is the wanted one, or the difference was announced."""
         return self.wanted == self.effective or bool(self.waived)
+
+    @property
+    def observed(self) -> bool:
+        """Whether it was read back at all."""
+        return self.wanted not in (NOT_OBSERVED, UNKNOWN)
 
 
 class Check(Record):

@@ -158,7 +158,9 @@ class TrialRow(Record):
         float | None,
         _windowed("processor time that a hypervisor gave to others, of the node that lost most", "share"),
     ] = None
-    documents: Annotated[str, Meaning("the document store: postgres or mongodb")]
+    documents: Annotated[
+        str | None, Meaning("the document store: postgres or mongodb; null of a server that someone else deployed")
+    ] = None
 
     @model_validator(mode="before")
     @classmethod

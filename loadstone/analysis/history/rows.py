@@ -1,0 +1,114 @@
+"""What a run leaves for the history of its study: a row for each quantity of each treatment."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist, fmean, stdev
+from typing import Any
+
+from loadstone.analysis import breaking_point as bp
+from loadstone.analysis import summary
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.schema import TableRow
+from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records import TrialRow
+
+_MACHINE = ("system", "kernel", "architecture", "cpu", "cores", "usable_cores", "memory_bytes", "governor")
+"""Facts of a host by which two machines differ."""
+_Z = NormalDist().inv_cdf((1 + bp.CREDIBLE) / 2)
+
+
+class HistoryRow(TableRow, name="history"):
+    """One quantity of one treatment in one run."""
+
+    study: str
+    run: str
+    """The name of the run's folder: when it was started, in UTC."""
+    started: str
+    """RFC 3339."""
+    treatment: str
+    quantity: str
+    """``capacity`` or ``breaking point`` in requests/s; ``p50`` or ``p99`` in ms, at a fixed load."""
+    load: float | None
+    """Of a latency: requests/s, or clients of a closed loop."""
+    value: float
+    low: float | None
+    """The ends of the 95 % interval; null where a single trial gives none."""
+    high: float | None
+    trials: int
+    slo: str
+    loadstone: str
+    application: str
+    """A digest of the application as it was deployed."""
+    commit: str | None
+    machine: str
+    """The facts by which machines differ, in words."""
+
+    @property
+    def log_sd(self) -> float | None:
+        """The standard deviation of the logarithm of the value, as its interval says it."""
+        if not (self.low and self.high):
+            return None
+        return math.log(self.high / self.low) / (2 * _Z)
+
+
+def of_run(run: RunFolder) -> list[HistoryRow]:
+    """The rows of a run; none of a run without a finished trial."""
+    facts = run.provenance.document
+    about: dict[str, Any] = {
+        "study": run.name,
+        "run": run.folder.name,
+        "started": min((trial.started for trial in run.trials), default=""),
+        "slo": str(run.objective) if run.objective is not None else "",
+        "loadstone": str(facts.get("loadstone", "unknown")),
+        "application": str(run.plan.application_digest or ""),
+        "commit": facts.get("commit"),
+        "machine": _machine(facts.get("host") or {}),
+    }
+    return [HistoryRow(**about, **row) for treatment in summary.treatments(run) for row in _of_treatment(treatment)]
+
+
+def file_name(run: RunFolder) -> str:
+    """The name of the run's file in a store: no other run has it, wherever it ran."""
+    facts = run.provenance.document
+    origin = f"{facts.get('time')}{facts.get('host')}{run.plan.application_digest}"
+    return f"{run.name}-{run.folder.name}-{hashlib.sha256(origin.encode()).hexdigest()[:8]}.parquet"
+
+
+def _machine(host: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {host[name]}" for name in _MACHINE if name in host)
+
+
+def _of_treatment(treatment: TreatmentSummary) -> Iterator[dict[str, Any]]:
+    if treatment.searched is not None:
+        if (found := treatment.searched.result) is not None:
+            for quantity, each in (("capacity", found.capacity), ("breaking point", found.breaking_point)):
+                yield {
+                    "treatment": treatment.label,
+                    "quantity": quantity,
+                    "load": None,
+                    "value": each.value,
+                    "low": each.low,
+                    "high": each.high,
+                    "trials": len(treatment.searched.evidence),
+                }
+        return
+    for load in sorted({row.load for row in treatment.whole}):
+        rows = [row for row in treatment.whole if row.load == load]
+        for quantity in ("p50", "p99"):
+            yield from _latency(treatment, load, quantity, rows)
+
+
+def _latency(
+    treatment: TreatmentSummary, load: float, quantity: str, rows: Sequence[TrialRow]
+) -> Iterator[dict[str, Any]]:
+    """The geometric mean over repetitions; its interval is of the mean, by the spread of the repetitions."""
+    logs = [math.log(value) for row in rows if (value := getattr(row, f"{quantity}_ms"))]
+    if not logs:
+        return
+    mean, around = fmean(logs), stdev(logs) / math.sqrt(len(logs)) if len(logs) > 2 else None
+    low, high = (math.exp(mean + sign * _Z * around) if around is not None else None for sign in (-1, 1))
+    found = {"load": load, "value": math.exp(mean), "low": low, "high": high, "trials": len(logs)}
+    yield {"treatment": treatment.label, "quantity": quantity, **found}

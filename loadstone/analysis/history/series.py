@@ -1,0 +1,55 @@
+"""The course of each quantity of a study, with its changes and those of the machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.analysis.history.changes import Change, changes
+from loadstone.analysis.history.rows import HistoryRow
+
+_Key = tuple[str, str, str, float | None, str]
+_ORDER = ("capacity", "breaking point", "p50", "p99")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of one treatment at one load, run by run."""
+
+    study: str
+    treatment: str
+    quantity: str
+    load: float | None
+    slo: str
+    """Of a capacity and a breaking point, which is another with another objective; empty of a latency."""
+    rows: tuple[HistoryRow, ...]
+    """The oldest first."""
+    changes: tuple[Change, ...]
+    machines: tuple[int, ...]
+    """The places of the runs whose machine is another one than the run's before."""
+
+    @property
+    def unit(self) -> str:
+        """Of its values."""
+        return "ms" if self.quantity in ("p50", "p99") else "req/s"
+
+    def better(self, change: Change) -> bool:
+        """Whether a change is for the better."""
+        return (change.ratio > 1) == (self.unit == "req/s")
+
+
+def series(rows: Sequence[HistoryRow]) -> list[Series]:
+    """All series of the rows, which are the oldest first."""
+    by_key: dict[_Key, list[HistoryRow]] = {}
+    for row in rows:
+        slo = row.slo if row.load is None else ""
+        by_key.setdefault((row.study, row.treatment, row.quantity, row.load, slo), []).append(row)
+    keys = sorted(by_key, key=lambda key: (key[0], _ORDER.index(key[2]), key[3] or 0.0, key[1]))
+    return [_series(key, by_key[key]) for key in keys]
+
+
+def _series(key: _Key, rows: Sequence[HistoryRow]) -> Series:
+    found = changes([math.log(row.value) for row in rows], [row.log_sd for row in rows])
+    machines = tuple(i for i in range(1, len(rows)) if rows[i].machine != rows[i - 1].machine)
+    return Series(*key, tuple(rows), tuple(found), machines)

@@ -1,0 +1,68 @@
+"""Workloads from what people have: a description of an API (OpenAPI), and what a browser recorded (HAR).
+
+``openapi`` and ``har`` each read a file and return an ``Imported`` workload, which ``loadstone init`` writes as a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone.model.base import abridged
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A workload as a file has it, the server that it is for, and what was left out."""
+
+    url: str | None
+    """``http://host:port``; None where the file names no server."""
+    workload: dict[str, Any]
+    notes: list[str]
+
+
+def read(file: Path) -> dict[str, Any]:
+    """A JSON or YAML file with keys at its top. Raises InputError where it is neither."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        data = Document.read(file).data
+    if not isinstance(data, dict):
+        raise InputError(f"{file}: expected keys and values at the top level")
+    return data
+
+
+@contextmanager
+def understood(file: Path) -> Iterator[None]:
+    """Turn what a file has in another place or shape than its format says into an InputError."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{file}: is not as its format says: {type(error).__name__}: {error}") from None
+
+
+def counted(file: Path, names: Iterable[str], noun: str, why: str) -> list[str]:
+    """``FILE: 3 requests left out (GET /a, GET /b and 1 more): WHY``; nothing for no names."""
+    some = list(dict.fromkeys(names))
+    if not some:
+        return []
+    return [f"{file}: {len(some)} {noun}{'s' if len(some) > 1 else ''} left out ({abridged(some, _SHOWN)}): {why}"]
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """``name``, or with a number where it is taken."""
+    used, number, free = set(taken), 1, name
+    while free in used:
+        number += 1
+        free = f"{name}-{number}"
+    return free

@@ -1,0 +1,113 @@
+"""What a browser recorded (HAR, HTTP Archive 1.2) as a workload: each request as often as it was recorded."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from loadstone.applications.workload_import import Imported, counted, read, understood, unique
+from loadstone.model import address
+from loadstone.model.errors import InputError
+
+_METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH")
+_SECRET = ("cookie", "authorization", "proxy-authorization")
+_DROPPED = (
+    *("host", "connection", "content-length", "transfer-encoding", "te", "upgrade", "keep-alive", "expect"),
+    *("if-none-match", "if-modified-since", "cache-control", "pragma", "priority", "accept-encoding"),
+    *("user-agent", "referer", "dnt", "upgrade-insecure-requests"),
+)
+_PLACEHOLDER = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
+_LONGEST_NAME = 80
+
+
+def workload(file: Path, url: str | None = None) -> Imported:
+    """The requests to the server at ``url``, by default to the one with the most. Raises InputError where there are
+    none."""
+    log = read(file).get("log")
+    entries = log.get("entries") if isinstance(log, dict) else None
+    if not isinstance(entries, list):
+        raise InputError(f"{file}: is no HAR file: it has no 'log' with 'entries'")
+    with understood(file):
+        return _workload(file, entries, url)
+
+
+def _workload(file: Path, entries: list[Any], url: str | None) -> Imported:
+    recorded = [(urlsplit(str(entry["request"]["url"])), entry) for entry in entries]
+    hosts = Counter(f"{where.scheme}://{where.netloc}" for where, _ in recorded if where.scheme in address.PORTS)
+    if not hosts:
+        raise InputError(f"{file}: no request over HTTP was recorded")
+    server = hosts.most_common(1)[0][0]
+    wanted = _server(url) if url is not None and _server(url) in hosts else server
+    operations: dict[str, dict[str, Any]] = {}
+    left: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    secret = False
+    for where, entry in recorded:
+        if f"{where.scheme}://{where.netloc}" != wanted:
+            left.setdefault("they went to other servers", []).append(where.netloc)
+            continue
+        label = f"{entry['request']['method']} {where.path}"
+        if why := _unusable(entry):
+            left.setdefault(why, []).append(label)
+            continue
+        request, had_secret = _request(where, entry["request"])
+        secret = secret or had_secret
+        key = repr(request)
+        if key in names:
+            operations[names[key]]["weight"] += 1
+            continue
+        method = "" if request.get("method", "GET") == "GET" else f"{request['method'].lower()}:"
+        names[key] = unique(method + address.operation_name(where.path)[:_LONGEST_NAME], operations)
+        operations[names[key]] = {"weight": 1, **request}
+    notes = [text for why, some in left.items() for text in counted(file, some, "request", why)]
+    notes.append(f"{file}: the order of the requests and the pauses between them are dropped; only how often is kept")
+    if secret:
+        notes.append(f"{file}: cookies and credentials are left out; add a header that is needed, under 'headers'")
+    if writes := [name for name, each in operations.items() if each.get("method", "GET") not in ("GET", "HEAD")]:
+        notes.append(f"{file}: {len(writes)} operations change data, and are sent many times ({', '.join(writes[:3])})")
+    if not operations:
+        raise InputError("\n".join([f"{file}: no request of it can be repeated", *notes]))
+    description = f"Requests as often as {file.name} has them, in no order."
+    return Imported(wanted, {"description": description, "operations": operations}, notes)
+
+
+def _server(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _unusable(entry: Mapping[str, Any]) -> str:
+    """Why a request cannot be repeated; empty where it can."""
+    request, status = entry["request"], entry.get("response", {}).get("status", 0)
+    if request["method"] not in _METHODS:
+        return f"{request['method']} is not supported"
+    if status < 100 or status >= 400:
+        return "they failed when they were recorded"
+    if (request.get("postData") or {}).get("encoding"):
+        return "their body is not text"
+    if _PLACEHOLDER.search(str((request.get("postData") or {}).get("text", ""))):
+        return "their body has a word in braces, which would be taken for a field"
+    return ""
+
+
+def _request(where: SplitResult, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """One operation, and whether a secret was left out."""
+    path = address.path(where).replace("{", "%7B").replace("}", "%7D").replace(" ", "%20")
+    found: dict[str, Any] = {} if request["method"] == "GET" else {"method": request["method"]}
+    found["path"] = path
+    given = {str(each["name"]): str(each["value"]) for each in request.get("headers", ())}
+    headers = {
+        name: value
+        for name, value in given.items()
+        if name.lower() not in (*_DROPPED, *_SECRET) and not name.lower().startswith((":", "sec-"))
+        if not _PLACEHOLDER.search(value)
+    }
+    if headers:
+        found["headers"] = headers
+    if body := (request.get("postData") or {}).get("text"):
+        found["body"] = str(body)
+    return found, any(name.lower() in _SECRET for name in given)

@@ -1,0 +1,173 @@
+"""Workloads of OpenAPI and HAR files: what is requested, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.applications.workload_import import har, openapi
+from loadstone.experiments.plan import read_plan
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+from loadstone.model.workload import Workload
+from tests.cli.conftest import RunCommand, say
+
+__all__ = ["say"]
+
+API = """
+openapi: 3.0.3
+info: {title: Pets}
+servers: [{url: "http://127.0.0.1:8080/{base}", variables: {base: {default: v1}}}]
+paths:
+  /pets:
+    get:
+      operationId: list pets
+      parameters:
+        - {in: query, name: limit, required: true, schema: {type: integer, default: 20}}
+        - {in: query, name: tag, schema: {type: string}}
+    post: {}
+  /pets/{pet-id}:
+    parameters: [{$ref: "#/components/parameters/pet"}]
+    get: {security: [{key: []}]}
+  /owners/{id}:
+    get: {parameters: [{in: path, name: id, required: true, schema: {type: string}}]}
+components:
+  parameters:
+    pet: {in: path, name: pet-id, required: true, examples: {a: {value: rex & co}, b: {value: 2}}}
+"""
+
+
+def test_gets_with_examples_become_operations(tmp_path: Path) -> None:
+    (tmp_path / "api.yaml").write_text(API)
+    found = openapi.workload(tmp_path / "api.yaml")
+    assert found.url == "http://127.0.0.1:8080"
+    assert found.workload["operations"] == {
+        "list-pets": {"path": "/v1/pets?limit=20"},
+        "/pets/-pet-id-": {
+            "path": "/v1/pets/{pet_id}",
+            "fields": {"pet_id": {"kind": "choice", "values": ["rex & co", "2"]}},
+        },
+    }
+    Document.of(found.workload, "workload").parse(Workload)
+    notes = "\n".join(found.notes)
+    assert "1 request left out (POST /pets): only GETs are written" in notes
+    assert "1 request left out (GET /owners/{id} (id)): a parameter has no example" in notes
+    assert "GET /pets/{pet-id} needs credentials" in notes
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1", "is no OpenAPI file"),
+        ("openapi: 3.0.0\npaths: {/a: {post: {}}}", "has no GET that can be requested"),
+        ("openapi: 3.0.0\npaths: {/a: {get: {$ref: other.yaml}}}", "only references within the file are read"),
+        ("openapi: 3.0.0\npaths: {/a: {get: {$ref: '#/gone'}}}", "the file has no such part"),
+    ],
+)
+def test_what_is_no_openapi_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "api.yaml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        openapi.workload(tmp_path / "api.yaml")
+
+
+def entry(method: str, url: str, status: int = 200, body: str = "", **headers: str) -> dict[str, Any]:
+    request: dict[str, Any] = {"method": method, "url": url}
+    request["headers"] = [{"name": name.replace("_", "-"), "value": value} for name, value in headers.items()]
+    if body:
+        request["postData"] = {"mimeType": "application/json", "text": body}
+    return {"request": request, "response": {"status": status}}
+
+
+def archive(tmp_path: Path, *entries: dict[str, Any]) -> Path:
+    file = tmp_path / "visit.har"
+    file.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
+    return file
+
+
+def test_a_recording_becomes_a_mix_by_how_often(tmp_path: Path) -> None:
+    shop = "http://shop.example:8080"
+    found = har.workload(
+        archive(
+            tmp_path,
+            entry("GET", f"{shop}/", Cookie="secret", Accept="text/html", User_Agent="Browser"),
+            entry("GET", f"{shop}/", Cookie="secret", Accept="text/html", User_Agent="Browser"),
+            entry("POST", f"{shop}/cart", 201, '{"sku": 7}', Content_Type="application/json", Content_Length="10"),
+            entry("GET", f"{shop}/missing", 404),
+            entry("OPTIONS", f"{shop}/cart"),
+            entry("POST", f"{shop}/template", 200, "{name}"),
+            entry("GET", "https://ads.example/pixel"),
+        )
+    )
+    assert found.url == shop
+    assert found.workload["operations"] == {
+        "/": {"weight": 2, "path": "/", "headers": {"Accept": "text/html"}},
+        "post:/cart": {
+            "weight": 1,
+            "method": "POST",
+            "path": "/cart",
+            "headers": {"Content-Type": "application/json"},
+            "body": '{"sku": 7}',
+        },
+    }
+    Document.of(found.workload, "workload").parse(Workload)
+    notes = "\n".join(found.notes)
+    for text in (
+        "(GET /missing): they failed when they were recorded",
+        "(OPTIONS /cart): OPTIONS is not supported",
+        "(POST /template): their body has a word in braces",
+        "(ads.example): they went to other servers",
+        "the order of the requests and the pauses between them are dropped",
+        "cookies and credentials are left out",
+        "1 operations change data",
+    ):
+        assert text in notes
+    assert "secret" not in json.dumps(found.workload)
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+    for content, message in (({"log": {}}, "is no HAR file"), ({"log": {"entries": []}}, "no request over HTTP")):
+        (tmp_path / "visit.har").write_text(json.dumps(content))
+        with pytest.raises(InputError, match=message):
+            har.workload(tmp_path / "visit.har")
+
+
+def test_init_writes_a_workload_beside_the_study(say: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "api.yaml").write_text(API)
+    code, text, complaint = say("init", "--openapi", "api.yaml")
+    assert code == 0, complaint
+    assert "study.workload.yaml: 2 operations" in text and "only GETs are written" in complaint
+    _, plan = read_plan(tmp_path / "study.yaml")
+    assert plan.study.application == "http://127.0.0.1:8080"
+    assert list(plan.application.workloads[plan.application.default_workload].operations) == [
+        "list-pets",
+        "/pets/-pet-id-",
+    ]
+    recorded = archive(tmp_path, entry("GET", "http://other.example/a"))
+    code, _, complaint = say("init", "http://mine.example", "--har", str(recorded), "-o", "har.yaml")
+    assert code == 0, complaint
+    assert read_plan(tmp_path / "har.yaml")[1].study.application == "http://mine.example"
+    assert say("init", "--har", str(recorded), "--openapi", "api.yaml", "-o", "both.yaml")[0] == 2
+
+
+def test_another_content_is_another_treatment(say: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "api.yaml").write_text(API)
+    assert say("init", "--openapi", "api.yaml")[0] == 0
+    first = read_plan(tmp_path / "study.yaml")[1].treatments[0].id
+    file = tmp_path / "study.workload.yaml"
+    file.write_text(file.read_text().replace("limit=20", "limit=50"))
+    assert read_plan(tmp_path / "study.yaml")[1].treatments[0].id != first
+    file.write_text(file.read_text().replace("path: /v1", "path: v1"))
+    with pytest.raises(InputError, match=r"study\.workload\.yaml:\d+: operations"):
+        read_plan(tmp_path / "study.yaml")
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "api.yaml").write_text("openapi: 3.0.0\npaths: {/a: {get: {parameters: [1]}}}\n")
+    with pytest.raises(InputError, match=r"api\.yaml: is not as its format says"):
+        openapi.workload(tmp_path / "api.yaml")
+    (tmp_path / "visit.har").write_text('{"log": {"entries": [{"request": {}}]}}')
+    with pytest.raises(InputError, match=r"visit\.har: is not as its format says"):
+        har.workload(tmp_path / "visit.har")
