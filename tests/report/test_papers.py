@@ -167,7 +167,7 @@ def test_ranges_beside_ranges(breaking: Path) -> None:
         ("nomad", "2,000 to 3,000 req/s", "300 to 3,000 req/s", "0.100 to 1.50"),
     ]
     (answer,) = found.answers
-    assert answer.startswith("van der Putten, Leiden 2024: **2** of 57 published values were measured")
+    assert answer.startswith("van der Putten, Leiden 2024: **2** of 68 published values were measured")
     assert answer.endswith("under their settings here, at **0.100** to **1.50** times them.")
     assert reproduction.gather(content.gather(breaking)) is None
     shown = Page(html(found)).rows("published")
