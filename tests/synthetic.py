@@ -26,6 +26,7 @@ from loadstone.experiments.search import Search, next_probe
 from loadstone.model import factors
 from loadstone.model.document import Document
 from loadstone.model.records import TrialRow
+from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 from tests.synthetic_files import audit, checks, disturbance, series, usage
 
@@ -84,8 +85,8 @@ class Synthetic:
         """Write ``results/<study>/20260102-030405`` and return it."""
         folder = results / self.name / "20260102-030405"
         (folder / "trials").mkdir(parents=True)
-        document = Document.of(self._study(), "study.yaml")
-        study = factors.common(document)
+        study = Study.model_validate(self._study())
+        document = Document.of(self._study(), "study.yaml").without("comparison")  # also of fewer pairs than it needs
         treatments = {
             level: Treatment(
                 application="hotel-reservation",
@@ -93,7 +94,7 @@ class Synthetic:
                 settings=each.study.settings.model_copy(update={"workload": each.study.workload or "mixed"}),
                 levels={name: factors.called(name, given, each.study.settings) for name, given in each.levels.items()},
             )
-            for level, each in zip(self.capacities, factors.resolve(document, study), strict=True)
+            for level, each in zip(self.capacities, factors.resolve(document, factors.common(document)), strict=True)
         }
         (folder / "study.yaml").write_text(yaml.safe_dump(self._study(), sort_keys=False))
         plan = {
