@@ -20,7 +20,7 @@ from loadstone.report.figures.spectrum import TICKS, nines
 MOST_RUNS = 5
 """Of each treatment, as lines; the study drew as many."""
 MOST_PANELS = 6
-_TITLE = 26
+_TITLE = 22
 """Characters in a line of a panel's title."""
 _BESIDE_NAMES = 20
 """The same where the names of treatments stand beside the panels."""
