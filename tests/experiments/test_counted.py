@@ -171,7 +171,7 @@ def test_a_damaged_table_of_iterations_is_named(conduct: Conduct) -> None:
     assert problem.startswith("iterations.parquet (") and found(folder).tables["iterations"].num_rows == 24
 
 
-def test_published_times_of_iterations_are_laid_beside(conduct: Conduct, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_times_of_iterations_are_laid_beside(conduct: Conduct) -> None:
     text = COUNTED.replace("factors: {scaling: [baseline, unlimited]}\n", "").replace(
         "clients: [1, 5, 20]", "clients: [1, 5]"
     )
@@ -183,6 +183,7 @@ def test_published_times_of_iterations_are_laid_beside(conduct: Conduct, monkeyp
         "measure": "iteration_s",
         "why": "",
         "span": None,
+        "node_of": None,
     }
     usual |= {"at": 4.0, "value": 20.0, "low": None, "high": None}
     levels = {"application": "tiny", "requests": "50"}
