@@ -185,8 +185,8 @@ def make_plan(document: Document, load: Loader | None = None) -> Plan:
             stand_in = catalogue.software().stand_in(name)
             text = f"{name} is not installed here, so {stand_in} runs in its place: what is measured is not {name}'s"
             notes.append(each.document.problem(("application",), text))
-        if text := misfits.unscaled(own.study, own.application):
-            notes.append(each.document.problem(("scaling",), text))
+        if unscaled := misfits.unscaled(own.study, own.application):
+            notes.append(each.document.problem(("scaling",), unscaled))
         if own.application.url is not None:
             notes.append(each.document.problem(("application",), external.warning(own.application.url)))
     factors.refuse([*problems, *_kinds(varied)])

@@ -95,9 +95,8 @@ class TrialSettings(Model):
     def contradictions(self, load: Load) -> Iterator[Finding]:
         """What does not go together with the load, each at its place in a study."""
         yield from self._given_twice(load)
-        counted = [("requests",)] if self.requests is not None else []
-        counted += [("warmup", "requests")] if self.warmup_requests is not None else []
-        for path in counted:
+        counted = {("requests",): self.requests, ("warmup", "requests"): self.warmup_requests}
+        for path in (path for path, requests in counted.items() if requests is not None):
             where = ("trial", *path)
             if load.capacity is not None:
                 yield where, "the trials of a search last as long as trial.duration and a warm-up in seconds; remove it"

@@ -47,7 +47,7 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 REFUSED = [
     ([URL], "no load: give --rate R (requests per second) or --closed N (clients)"),
     ([URL, "--rate", "5", "--closed", "5"], "--rate, --closed and a trace with its own speed exclude each other"),
-    (["frob", "--rate", "5"], "'frob' is no URL (http://...), no script (....lua) and no application; known: hotel"),
+    (["frob", "--rate", "5"], "'frob' is no URL (http://...), no script (....lua) and no application; known: doc"),
     (["localhost:80", "--rate", "5"], "'localhost:80' has no scheme; write http://localhost:80"),
     (["hotel-reservation", "--rate", "5"], "hotel-reservation has no target: give it, for example http://"),
     (["hotel-reservation/mixd", URL, "--rate", "5"], "has no workload 'mixd'; did you mean 'mixed'?"),

@@ -9,7 +9,7 @@ from loadstone.analysis.iterations import IterationPoint
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
-from loadstone.report.figures.names import short
+from loadstone.report.figures.names import LINES, short
 
 MOST = 6
 """Panels; what is beyond stands in the table only."""
@@ -23,7 +23,7 @@ def durations(content: Content) -> Figure | None:
         return None
     numbers = sorted({row.clients for row in rows})
     looks = {
-        clients: (style.COLOURS[place % len(style.COLOURS)], ("-", "--", ":", "-.")[place % 4])
+        clients: (style.COLOURS[place % len(style.COLOURS)], LINES[place % len(LINES)])
         for place, clients in enumerate(numbers)
     }
     figure, panels = style.panels([short(treatment) for treatment, _ in shown], 2, sharey=True)
