@@ -50,8 +50,10 @@ def test_every_published_value_has_a_treatment_or_a_reason(file: Path) -> None:
         if value.measure
         and _unmet(file.stem, value) is None
         and not any(
-            value.levels.items() <= levels.items() and (not isinstance(value.at, float) or value.at in rates)
-            for levels, rates in there
+            value.levels.items() <= (levels | {"clients": value.levels.get("clients")}).items()
+            and (not isinstance(value.at, float) or value.at in loads)
+            and value.levels.get("clients") in {None, *clients}
+            for levels, loads, clients in there
         )
     ]
     assert [(value.quantity, value.at, value.levels) for value in missing] == []
@@ -64,15 +66,18 @@ def _unmet(name: str, value: papers.Published) -> str | None:
     return None
 
 
-def _conditions(plan: Plan) -> list[tuple[dict[str, str], list[float]]]:
-    """Of each treatment the settings, as the report has them, and the rates."""
+def _conditions(plan: Plan) -> list[tuple[dict[str, str | None], list[float], list[str]]]:
+    """Of each treatment the settings, as the report has them; the rates, or the iterations; and the clients."""
     written = PlanFile.model_validate(json.loads(json.dumps(plan.as_data())))
     found = []
     for treatment, own in zip(plan.treatments, plan.own, strict=True):
         study = written.study_of(treatment.id)
         assert study is not None
         settings = planned_conditions(written.treatment(treatment.id), study) | treatment.levels
-        found.append((settings | {"application": treatment.application}, own.study.load.rates or []))
+        closed = own.study.load.closed
+        loads = own.study.load.rates or [float(n + 1) for n in range(closed.iterations if closed is not None else 0)]
+        clients = [str(number) for number in closed.clients] if closed is not None else []
+        found.append((settings | {"application": treatment.application}, loads, clients))
     return found
 
 

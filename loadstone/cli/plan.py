@@ -43,8 +43,9 @@ def command(
         out.print(text, markup=False)
     trials = sum(trials for trials, _ in sizes.values())
     seconds = [known for _, known in sizes.values() if known is not None]
-    unknown = ", and parts whose answers decide how long they take" if len(seconds) < len(sizes) else ""
-    total = f"about {plural(round(trials), 'trial')} in {clock(sum(seconds))}{unknown}"
+    longer = ", and parts whose answers decide how long they take" if len(seconds) < len(sizes) else ""
+    time = f"in {clock(sum(seconds))}{longer}" if seconds else "whose answers decide how long they take"
+    total = f"about {plural(round(trials), 'trial')} {time}"
     at = f", at scale {chosen}" if (chosen := scale_of(document, scale)) else ""
     out.print(f"{plural(len(plans), 'part')}{at}: {total}", markup=False)
 
