@@ -203,7 +203,7 @@ func TestMergeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := t.TempDir()
-	if err := os.WriteFile(filepath.Join(half, result.PartFile), []byte(`{"schema": 2, "part": {"number": 1, "of": 2}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(half, result.PartFile), fmt.Appendf(nil, `{"schema": %d, "part": {"number": 1, "of": 2}}`, result.PartSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	plan := func(text string) string { return second(func(f *result.Findings) { f.Plan = json.RawMessage(text) }) }
@@ -220,7 +220,7 @@ func TestMergeRefuses(t *testing.T) {
 		{[]string{first, t.TempDir()}, "part.json"},
 		{[]string{first, half}, half + "/part.json is not a whole part"},
 		{[]string{first, second(func(f *result.Findings) { f.Part = result.Part{Number: 2, Of: 3} })}, "is one of 3; they are of different runs"},
-		{[]string{first, second(func(f *result.Findings) { f.Schema = 1 })}, "schema 1, this stone reads 2"},
+		{[]string{first, second(func(f *result.Findings) { f.Schema = 1 })}, fmt.Sprintf("schema 1, this stone reads %d", result.PartSchema)},
 		{[]string{first, plan(`{"seed":18446744073709551615,"target":"http://y"}`)}, "their plans differ in seed, target"},
 		{[]string{first, plan(`{"seed":1,"target":"http://x","slo":null}`)}, "their plans differ in slo"},
 		{[]string{first, second(func(f *result.Findings) { f.Files = map[string]string{"/x.lua": "2"} })}, "/x.lua is not the same file for both; copy it"},

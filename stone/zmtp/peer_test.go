@@ -124,19 +124,6 @@ func (r raw) expect(want []byte) {
 	}
 }
 
-// ended waits for the other side to end the connection.
-func (r raw) ended() {
-	r.t.Helper()
-	if rest, err := io.ReadAll(r); err != nil && !isReset(err) || len(rest) > 0 {
-		r.t.Errorf("%q, %v", rest, err)
-	}
-}
-
-func isReset(err error) bool {
-	_, is := err.(*net.OpError)
-	return is && !err.(net.Error).Timeout()
-}
-
 func longHeader(flags byte, size uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{flags | flagLong}, size)
 }
