@@ -42,10 +42,9 @@ A plan (optional keys are marked with their default; docs/reference/summary.md h
    "pipelining": 1,                            1; requests at a time on a connection of HTTP/1.1
    "streams": 100,                             100; requests at a time on a connection of HTTP/2 and gRPC
    "threads": 1,                               1; load threads, each with its share of connections and schedule
-   "arrival": {"process": "poisson", "rate": 1000},   constant, zipf ...; or "closed": {"clients": 20, "think_s": 0},
-                                               with "requests" and "iterations" of each client it ends with the last answer
+   "arrival": {"process": "poisson", "rate": 1000},   constant, zipf ...; or "closed": {"clients": 20, "think_s": 0}
    "warmup_s": 2,                              0; the rate grows to the whole one; not counted
-   "duration_s": 10,                           the measured window; the longest that it may be for a number of requests
+   "duration_s": 10,                           the measured window; its limit where "closed" has "requests" and "iterations"
    "timeout_s": 5,                             5; from the actual send, connecting included
    "abandon": true,                            true; what waited for a connection for longer is not sent
    "drain_s": 5,                               timeout_s; how long to wait for answers after the window
