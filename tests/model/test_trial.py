@@ -76,6 +76,8 @@ OTHER_TRIAL: dict[str, Any] = {
     "number": 2,
     "warmup_s": 4.0,
     "duration_s": 31.0,
+    "requests": 100,
+    "warmup_requests": 10,
     "load_digest": "4" * 12,
     "seed": 2,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.infrastructure.base import Access
+from loadstone.model.application import Entry
 from loadstone.model.deployment import FoundReplica
 from loadstone.orchestration.containers import Containers
 
@@ -31,7 +32,7 @@ class Fake(Containers):
     def _lost(self) -> list[str]:
         return []
 
-    def _wait_for_entry(self, started: float) -> None:
+    def _wait_for_entry(self, entry: Entry, started: float) -> None:
         pass
 
     def _why_no_agent(self) -> list[str]:

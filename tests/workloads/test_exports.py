@@ -81,7 +81,19 @@ def test_the_start_stands_in_the_file(results: Path, summary: dict[str, Any]) ->
     apart = datetime.fromisoformat(started) - datetime.fromisoformat(summary["started"])
     assert abs(apart.total_seconds()) < 1
     assert [field.name for field in file.schema_arrow] == (
-        ["n", "operation", "scheduled_ns", "sent_ns", "ended_ns", "status", "outcome", "bytes", "worker"]
+        [
+            "n",
+            "operation",
+            "scheduled_ns",
+            "sent_ns",
+            "ended_ns",
+            "status",
+            "outcome",
+            "bytes",
+            "worker",
+            "client",
+            "iteration",
+        ]
     )
 
 
