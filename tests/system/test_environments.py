@@ -48,7 +48,7 @@ def test_two_environments_take_turns_on_the_same_hosts(person: User) -> None:
     del study["orchestrator"]
     (person.home / "study.yaml").write_text(yaml.safe_dump(study))
     done = person.runs("run", "study.yaml")
-    (folder,) = person.home.glob("results/*/*")
+    (folder,) = person.home.glob("results/environments/*")
     rows = pq.read_table(folder / "trials.parquet").to_pylist()
     assert [row["verdict"] for row in rows] == ["held"] * 2, done.stdout + done.stderr
     assert {row["environment"] for row in rows} == {row["factor_environment"] for row in rows} == names

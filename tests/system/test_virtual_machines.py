@@ -40,7 +40,7 @@ def person() -> Iterator[User]:
 
 def test_replicas_run_in_a_virtual_machine(person: User) -> None:
     done = person.runs("run", "study.yaml", "--emulated-ok")
-    (folder,) = person.home.glob("results/*/*")
+    (folder,) = person.home.glob("results/guests/*")
     (row,) = pq.read_table(folder / "trials.parquet").to_pylist()
     assert row["verdict"] == "held", done.stdout + done.stderr
     assert row["environment"] in ("vm", "vm (emulated)")
