@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -233,9 +234,23 @@ def _search_doubts(searched: Searched | None, precision: float) -> Iterator[str]
     yield from searched.result.warnings
 
 
-def trial_warnings(trials: Iterable[TrialRow]) -> dict[str, int]:
-    """The trials' own warnings, each with how many trials have it."""
-    return dict(Counter(text for row in trials for text in row.warnings))
+@dataclass(frozen=True)
+class TrialWarning:
+    """A warning of trials; those that differ in their numbers only are one."""
+
+    text: str
+    """Of the first trial that has it."""
+    trials: int
+    same: bool
+    """Whether all of them have the same numbers in it."""
+
+
+def trial_warnings(trials: Iterable[TrialRow]) -> list[TrialWarning]:
+    """The trials' own warnings, each kind once."""
+    kinds: dict[str, Counter[str]] = {}
+    for text in (text for row in trials for text in row.warnings):
+        kinds.setdefault(re.sub(r"\d[\d.,]*", "0", text), Counter())[text] += 1
+    return [TrialWarning(next(iter(texts)), texts.total(), len(texts) == 1) for texts in kinds.values()]
 
 
 class BreakingPointRow(TableRow, name="breaking_points"):

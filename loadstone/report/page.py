@@ -164,7 +164,7 @@ def _render(
         "trials": content.run.trials,
         "percentile": latency.percentile_column(content.slo),
         "verdicts": {v: sum(t.count(v) for t in content.treatments) for v in VERDICTS},
-        "common": set(summary.trial_warnings(content.run.trials)),
+        "common": {each.text for each in summary.trial_warnings(content.run.trials) if each.same},
         "evidence": content.evidence,
         "deployments": facts.deployments(content),
         "facts": list(facts.study(content)),

@@ -211,6 +211,8 @@ def _warnings(content: Content) -> Iterator[str]:
         for text in treatment.warnings if treatment.id not in content.left_out else ():
             yield f"{treatment.label}: {text}" if several else text
     of_trials = summary.trial_warnings(content.run.trials)
-    for text, count in of_trials.items():
-        yield f"{text} ({format.count(count)} of {format.plural(len(content.run.trials), 'trial')})"
-    yield from (str(text) for text in content.run.provenance.warnings if text not in of_trials)
+    for each in of_trials:
+        others = "" if each.same else "; numbers differ, see the table of trials"
+        yield f"{each.text} ({format.count(each.trials)} of {format.plural(len(content.run.trials), 'trial')}{others})"
+    known = {each.text for each in of_trials}
+    yield from (str(text) for text in content.run.provenance.warnings if text not in known)

@@ -119,4 +119,17 @@ def test_a_planned_treatment_without_trials_is_there(tmp_path: Path):
 
 def test_warnings_of_trials_are_counted_once(rated: Path):
     trials = open_run(rated).trials
-    assert summary.trial_warnings(trials) == {"the load generator shares its cores with the application": 9}
+    text = "the load generator shares its cores with the application"
+    assert summary.trial_warnings(trials) == [summary.TrialWarning(text, 9, same=True)]
+
+
+def test_warnings_that_differ_in_their_numbers_are_counted_as_one(rated: Path):
+    trials = open_run(rated).trials
+    found = [
+        row.model_copy(update={"warnings": (f"{n}.5 s of 7.0 s were late", "a step of the clock")})
+        for n, row in enumerate(trials)
+    ]
+    assert summary.trial_warnings(found) == [
+        summary.TrialWarning("0.5 s of 7.0 s were late", 9, same=False),
+        summary.TrialWarning("a step of the clock", 9, same=True),
+    ]
