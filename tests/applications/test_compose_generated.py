@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loadstone import plugins
@@ -201,6 +201,8 @@ NONSENSE = st.recursive(
 
 
 @given(st.dictionaries(KEYS, NONSENSE, max_size=4), st.dictionaries(KEYS, NONSENSE, max_size=3))
+@example({}, {"x-loadstone": "web"})
+@example({}, {"x-loadstone": {"without": [["web"]]}})
 def test_nonsense_is_refused_in_words(service: dict[str, Any], top: dict[str, Any]) -> None:
     good = {"image": "nginx:1.25", "ports": ["80"]}
     with folder() as place:

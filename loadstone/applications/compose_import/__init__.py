@@ -130,12 +130,14 @@ def _carried(document: ComposeDocument) -> ComposeFile:
 
 
 def _leave_out(document: ComposeDocument) -> None:
-    """Remove the services that ``x-loadstone`` leaves out, and what others need of them."""
-    names = (document.data.get(EXTENSION) or {}).get("without") or []
-    services = document.data["services"]
+    """Remove the services that ``x-loadstone``, not checked yet, leaves out, and what others need of them."""
+    extension, services = document.data.get(EXTENSION), document.data["services"]
+    names = extension.get("without") if isinstance(extension, dict) else None
     for index, name in enumerate(names if isinstance(names, list) else []):
+        if not isinstance(name, str):
+            continue
         if name not in services:
-            text = f"no service {name!r}" + did_you_mean(str(name), list(services))
+            text = f"no service {name!r}" + did_you_mean(name, list(services))
             raise InputError([document.problem((EXTENSION, "without", index), text)])
         del services[name]
         for service in services.values():
