@@ -11,16 +11,24 @@ from loadstone.experiments.trial_runner import Measured
 from loadstone.model.cluster import Node
 from loadstone.model.records import Iterations, Latency, Observed, TrialRow, TrialSummary
 from loadstone.model.trial import Trial
-from loadstone.orchestration.external import External
 
 _COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "abandoned", "in_flight", "skipped")
 _LATENCIES = ("p50", "p75", "p90", "p95", "p99", "p999", "max", "mean")
 
 
 def make_row(
-    trial: Trial, order: int, started: datetime, measured: Measured, warnings: list[str], nodes: Sequence[Node]
+    trial: Trial,
+    order: int,
+    started: datetime,
+    measured: Measured,
+    warnings: list[str],
+    nodes: Sequence[Node],
+    keeps_documents: bool,
 ) -> TrialRow:
-    """The row of the trial that finished as the ``order``-th of its run, on ``nodes``."""
+    """The row of the trial that finished as the ``order``-th of its run, on ``nodes``.
+
+    ``keeps_documents``: the application has a document store.
+    """
     summary, verdict, settings = measured.summary, measured.verdict, trial.treatment.settings
     guest = next((node.guest for node in nodes if node.guest is not None), None)
     row = {
@@ -48,7 +56,7 @@ def make_row(
         "accelerator": guest.accelerator if guest is not None else None,
         "nested": guest.nested if guest is not None else None,
         "steal_share": measured.steal_share,
-        "documents": settings.documents if settings.orchestrator != External.name else None,
+        "documents": settings.documents if keeps_documents else None,
     }
     return TrialRow.model_validate(row)
 

@@ -36,7 +36,7 @@ def row(
         TrialSummary.model_validate(summarized),
         Observed.model_validate(around | observed) if observed is not None else None,
     )
-    made = make_row(next(fixed_trials(plan)), 1, datetime.now(UTC), measured, [], nodes)
+    made = make_row(next(fixed_trials(plan)), 1, datetime.now(UTC), measured, [], nodes, keeps_documents=True)
     rows: list[dict[str, Any]] = pa.Table.from_pylist([made.columns()], schema=schema(["scaling"])).to_pylist()
     return rows[0]
 

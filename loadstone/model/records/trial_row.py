@@ -159,7 +159,7 @@ class TrialRow(Record):
         _windowed("processor time that a hypervisor gave to others, of the node that lost most", "share"),
     ] = None
     documents: Annotated[
-        str | None, Meaning("the document store: postgres or mongodb; null of a server that someone else deployed")
+        str | None, Meaning("the document store: postgres or mongodb; null of an application without one")
     ] = None
 
     @model_validator(mode="before")
