@@ -1,9 +1,12 @@
 package zmtp
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -347,3 +350,19 @@ func TestAClientKnowsWhatIsNoReply(t *testing.T) {
 		_, _ = ours.Close(), listener.Close()
 	}
 }
+
+// Frames that come to just beyond what is skipped of a message leave no room for another one of any size.
+func TestWhatIsSkippedIsBounded(t *testing.T) {
+	t.Parallel()
+	text := io.MultiReader(
+		bytes.NewReader(longHeader(flagMore, mostSkipped)), io.LimitReader(zeros{}, mostSkipped), bytes.NewReader(longHeader(0, 1<<40)),
+	)
+	c := &Conn{read: bufio.NewReader(text), limit: 10}
+	if _, err := c.Read(); err != FarTooLarge {
+		t.Errorf("%v, want %v", err, FarTooLarge)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(to []byte) (int, error) { return len(to), nil }

@@ -196,7 +196,7 @@ func (c *Conn) Read() (Message, error) {
 		switch {
 		case len(message) == mostFrames:
 			return nil, manyFrames
-		case size > uint64(mostSkipped-skipped):
+		case size > uint64(max(mostSkipped-skipped, 0)):
 			return nil, FarTooLarge
 		case skipped > 0 || size > uint64(left):
 			if _, err := c.read.Discard(int(size)); err != nil {
