@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.analysis.published.matching import planned_conditions
-from loadstone.experiments import schedule
+from loadstone.experiments import durations, schedule
 from loadstone.experiments.parts import SCALES
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.model import papers
@@ -37,7 +37,7 @@ def test_every_part_is_valid_and_reproduces_the_paper_that_it_is_named_for(file:
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
 def test_a_whole_pass_on_this_machine_takes_half_an_hour_at_most(file: Path) -> None:
     made = plans(file.stem, "here").values()
-    assert sum(schedule.remaining(plan, []) * (schedule.trial_seconds(plan) or 0.0) for plan in made) <= LONGEST_HERE_S
+    assert sum(schedule.remaining(plan, []) * (durations.trial_seconds(plan) or 0.0) for plan in made) <= LONGEST_HERE_S
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from loadstone.cli.app import Json, Overrides, Parts, Scale, StudyFile, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments import schedule
+from loadstone.experiments import durations, schedule
 from loadstone.experiments.parts import scale_of
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.model.document import Document
@@ -52,7 +52,7 @@ def command(
 
 def _size(plan: Plan) -> tuple[float, float | None]:
     """About how many trials, and how many seconds they take; None where only a first trial can tell."""
-    trials, each = schedule.remaining(plan, []), schedule.trial_seconds(plan)
+    trials, each = schedule.remaining(plan, []), durations.trial_seconds(plan)
     return trials, None if each is None else trials * each
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.status import Status
 
 from loadstone.cli.app import err
+from loadstone.experiments.durations import Outlook
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.listener import Listener
 from loadstone.model.records import TrialRow
@@ -22,13 +23,13 @@ _STYLES = {"held": "green", "not held": "red", "measured": "green", "invalid": "
 class Display(Listener):
     """Use as a context manager; prints a line for each finished trial and shows the current step."""
 
-    def __init__(self, trial_seconds: float | None = 15.0, console: Console = err) -> None:
+    def __init__(self, console: Console = err) -> None:
         self._console = console
         self._status = Status("", console=console, spinner="dots") if console.is_terminal else None
         self._began = self._trial_began = time.monotonic()
-        self._durations: list[float] = []
-        self._guess = trial_seconds
-        self._left = 0.0
+        self._outlook = Outlook(0.0, 0.0, 0.0)
+        self._took = self._planned = 0.0
+        """Lengths of the finished trials: in seconds as they were, and as they were expected."""
         self._trial: Trial | None = None
         self._step = ""
 
@@ -47,9 +48,9 @@ class Display(Listener):
         self._console.print(f"{self._clock()} ", end="")
         self._console.print(text, markup=False)
 
-    def trial_started(self, trial: Trial, remaining: float) -> None:
+    def trial_started(self, trial: Trial, outlook: Outlook) -> None:
         self._trial = trial
-        self._left = remaining
+        self._outlook = outlook
         self._trial_began = time.monotonic()
 
     def step(self, text: str) -> None:
@@ -70,7 +71,8 @@ class Display(Listener):
             )
 
     def trial_finished(self, record: FinishedTrial) -> None:
-        self._durations.append(time.monotonic() - self._trial_began)
+        self._took += time.monotonic() - self._trial_began
+        self._planned += self._outlook.length
         row = record.row
         style = _STYLES[record.outcome.verdict]
         treatment = f"{row.treatment}  " if self._trial and self._trial.treatment.levels else ""
@@ -94,13 +96,19 @@ class Display(Listener):
         return f"[dim]{format.clock(time.monotonic() - self._began):>7}[/]"
 
     def _time_left(self) -> str:
-        self._left -= 1
-        return self._about_left() if self._left >= 0.5 else ""
+        """After a trial; nothing where it was the last."""
+        return self._about(self._outlook.left - self._outlook.length) if self._outlook.trials >= 1.5 else ""
 
     def _about_left(self) -> str:
+        """During a trial."""
+        return self._about(self._outlook.left)
+
+    def _about(self, left: float) -> str:
         """Empty until a first trial has shown how long one takes, where nothing else does."""
-        each = sum(self._durations) / len(self._durations) if self._durations else self._guess
-        return f"  [dim]about {format.clock(each * self._left)} left[/]" if each is not None else ""
+        if not self._planned and not self._outlook.in_seconds:
+            return ""
+        pace = self._took / self._planned if self._planned else 1.0
+        return f"  [dim]about {format.clock(pace * left)} left[/]"
 
 
 def _numbers(row: TrialRow) -> str:

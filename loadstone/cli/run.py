@@ -17,7 +17,7 @@ from loadstone.cli.app import Json, Overrides, Parts, Results, Scale, err, out, 
 from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
-from loadstone.experiments import preflight, runs, schedule, sessions
+from loadstone.experiments import preflight, runs, sessions
 from loadstone.experiments.commit import commit_of
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
@@ -161,7 +161,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
     if left:
         journal.remove_all(left)
     known = f", {plural(len(ledger.records), 'trial')} already finished" if ledger.records else ""
-    with interruptible(), Display(schedule.trial_seconds(plan)) as display:
+    with interruptible(), Display() as display:
         display.note(f"{plan.study.name}: {load_summary(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
         display.note(f"results: {ledger.folder}")
         try:

@@ -7,9 +7,10 @@ import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from loadstone.experiments import predicting, pruning, runs, schedule
+from loadstone.experiments import durations, predicting, pruning, runs, schedule
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.disk_space import DiskSpace
+from loadstone.experiments.durations import Outlook
 from loadstone.experiments.ledger import FinishedTrial, Ledger, writing
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
@@ -44,15 +45,16 @@ class Conductor:
         self._disk_space = DiskSpace(ledger.folder, listener)
         self._deployed: Deployed | None = None
         self._deployed_for: tuple[object, ...] = ()
+        self._deployment = ""
 
     def run(self) -> None:
         """Run to the end. However the run ends, everything that it started is removed and finished trials stay."""
         try:
             while (trial := self._next_trial()) is not None:
-                left = schedule.remaining(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
-                self._disk_space.require(left)
+                ahead = self._outlook(trial)
+                self._disk_space.require(ahead.trials)
                 self._pause(trial)
-                self._listener.trial_started(trial, left)
+                self._listener.trial_started(trial, ahead)
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
                 if record.outcome.verdict == "invalid" and self._plan.study.trial.on_invalid == "stop":
@@ -64,6 +66,11 @@ class Conductor:
             except Interrupted:  # in the middle of it: it is done whole, then the run ends
                 self._give_back()
                 raise
+
+    def _outlook(self, trial: Trial) -> Outlook:
+        foretold = pruning.foretold(self._ledger.folder)
+        standing = self._deployment if self._deployed is not None else None
+        return durations.outlook(self._plan, self._ledger.records, trial, standing, foretold)
 
     def _next_trial(self) -> Trial | None:
         """The next trial, chosen after every possible prediction is registered."""
@@ -119,7 +126,7 @@ class Conductor:
         anew = keeps_data or own.study.trial.redeploy == "per-trial"
         if self._deployed is not None and self._deployed_for == wanted and not anew:
             return self._deployed
-        self._deployed_for = wanted
+        self._deployed_for, self._deployment = wanted, trial.treatment.deployment
         cluster = own.study.cluster
         if self._provider.serves(trial.treatment, cluster):
             self._remove()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from loadstone.experiments.durations import Outlook
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.model.trial import Trial
 
@@ -14,8 +15,8 @@ class Listener:
     def note(self, text: str) -> None:
         """Something that a person should know."""
 
-    def trial_started(self, trial: Trial, remaining: float) -> None:
-        """A trial begins; about ``remaining`` trials are to come, this one included."""
+    def trial_started(self, trial: Trial, outlook: Outlook) -> None:
+        """A trial begins; ``outlook`` is what is to come, this trial included."""
 
     def step(self, text: str) -> None:
         """The trial entered a step of its life: deploying, resetting, loading ..."""

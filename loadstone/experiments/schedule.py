@@ -29,15 +29,6 @@ if TYPE_CHECKING:
 ROUND = 5
 """Trials of one search before an interleaved study turns to the next treatment: deploying anew is not free."""
 
-OVERHEAD_S = 3.0
-"""Resetting, draining, collecting: a first guess of what surrounds a trial."""
-
-DEPLOYING_S = 5.0
-"""Deploying processes: a first guess."""
-
-CLUSTER_S = 30.0
-"""Deploying on a cluster, which may have to be made: a first guess."""
-
 Campaign = pruning.Campaign
 """A capacity search: of a treatment, and which of its searches."""
 
@@ -45,10 +36,7 @@ Campaign = pruning.Campaign
 def next_trial(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered] = ()) -> Trial | None:
     """The next trial, or None when the study is complete."""
     if plan.study.load.capacity is None:
-        # By what they are, not by their ids: those change with every setting that a release adds.
-        done = {_place(record.treatment_id, record.row) for record in records}
-        planned = fixed_trials(plan, records)
-        return next((trial for trial in planned if _place(trial.treatment.id, trial) not in done), None)
+        return next(to_come(plan, records), None)
     for campaign in _in_turn(plan, records, foretold):
         step = _step(plan, campaign, records)
         if not isinstance(step, SearchResult | Failed):
@@ -101,7 +89,7 @@ def left_out(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Re
 def remaining(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered] = ()) -> float:
     """About how many trials are still to come; of a guided study as many as if nothing more were left out."""
     if plan.study.load.capacity is None:
-        return len(list(fixed_trials(plan, records))) - len(records)
+        return sum(1 for _ in to_come(plan, records))
     total = 0.0
     without = left_out(plan, records, foretold)
     for campaign in campaigns(plan):
@@ -124,46 +112,6 @@ def failures(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
         if isinstance(step, Failed):
             found.append(f"{campaign[0].label}: {step.reason}")
     return found
-
-
-def trial_seconds(plan: Plan) -> float | None:
-    """About how long a trial takes, before any has been seen: warm-up, window, pause, some seconds around them, and its
-    share of deployments.
-
-    None where answers decide: clients that send a number of requests, without a pace. With one, the least.
-    """
-    if plan.study.load.capacity is None:
-        trials = [trial.treatment for trial in fixed_trials(plan)]
-        deployed = [next(same) for _, same in itertools.groupby(trials, lambda treatment: treatment.deployment)]
-    else:
-        trials = deployed = list(plan.treatments)
-    seconds = [known for treatment in trials if (known := _seconds(plan.of(treatment).study)) is not None]
-    if len(seconds) < len(trials):
-        return None
-    deploying = [_deploying_s(treatment) for treatment in deployed]
-    if plan.study.load.capacity is not None:
-        each = expected_trials(search_settings(plan, plan.treatments[0]), [])
-        rounds = math.ceil(each / ROUND) if plan.study.trial.order == "interleaved" and len(trials) > 1 else 1
-        return mean(seconds) + mean(deploying) * rounds / each
-    return (sum(seconds) + sum(deploying)) / len(trials)
-
-
-def _seconds(study: Study) -> float | None:
-    """A trial without its deployment: a mean over its loads."""
-    load, trial = study.load, study.trial
-    around = trial.pause + OVERHEAD_S
-    if load.closed is None or not trial.counts(load):
-        rates = load.rates or [0.0]
-        return mean(trial.warmup_s(rate) + trial.window_s(rate) for rate in rates) + around
-    if load.closed.pace is None:
-        return None
-    each = (load.closed.requests or 0) * load.closed.iterations * mean(load.closed.clients)
-    requests = (trial.requests or each) + (trial.warmup_requests or 0)
-    return requests / load.closed.pace + trial.warmup_s(0.0) + around
-
-
-def _deploying_s(treatment: Treatment) -> float:
-    return DEPLOYING_S if treatment.settings.orchestrator == "process" else CLUSTER_S
 
 
 def search_settings(plan: Plan, treatment: Treatment) -> Search:
@@ -190,6 +138,13 @@ def records_of(campaign: Campaign, records: Sequence[FinishedTrial]) -> list[Fin
     """The finished trials of one search, in order."""
     treatment, repetition = campaign
     return [r for r in records if r.treatment_id == treatment.id and r.repetition == repetition]
+
+
+def to_come(plan: Plan, records: Sequence[FinishedTrial]) -> Iterator[Trial]:
+    """The trials of a study with fixed rates or numbers of clients that have not finished, in their order."""
+    # By what they are, not by their ids: those change with every setting that a release adds.
+    done = {_place(record.treatment_id, record.row) for record in records}
+    return (trial for trial in fixed_trials(plan, records) if _place(trial.treatment.id, trial) not in done)
 
 
 def fixed_trials(plan: Plan, records: Sequence[FinishedTrial] = ()) -> Iterator[Trial]:

@@ -15,6 +15,7 @@ from loadstone.cli import main
 from loadstone.cli.main import VERBS
 from loadstone.cli.progress import Display
 from loadstone.experiments import runs
+from loadstone.experiments.durations import Outlook
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import read_plan
@@ -157,8 +158,8 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
     trial = next_trial(plan, [])
     assert trial is not None
     out = io.StringIO()
-    with Display(10.0, Console(file=out, width=200)) as display:
-        display.trial_started(trial, 3)
+    with Display(Console(file=out, width=200)) as display:
+        display.trial_started(trial, Outlook(3, 10.0, 30.0))
         display.step("starting stores")
         display.step("loading")
         display.progress({"t": 1.0, "of": 2.0, "sent": 10, "p99_ms": 1.0, "lateness_p99_ms": 0.1, "errors": 0})

@@ -13,7 +13,7 @@ from loadstone.analysis.published import PublishedRow, beside
 from loadstone.analysis.run import trial_files
 from loadstone.analysis.schema import rows
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments import schedule
+from loadstone.experiments import durations, schedule
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.verdict import judge
 from loadstone.model.columns import columns_of
@@ -46,7 +46,7 @@ def test_clients_send_what_the_study_says(tmp_path: Path) -> None:
     trials = list(schedule.fixed_trials(plan))
     assert {(trial.clients, trial.duration_s, trial.requests) for trial in trials} == {(1, 600, None), (5, 600, None)}
     assert load_summary(plan) == "closed loop with 1 and 5 clients, 10 iterations of 100 requests each x 2 repetitions"
-    assert schedule.trial_seconds(plan) is None, "only answers decide how long it takes"
+    assert durations.trial_seconds(plan) is None, "only answers decide how long it takes"
 
 
 def test_a_pace_tells_the_least_that_it_takes(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_pace_tells_the_least_that_it_takes(tmp_path: Path) -> None:
     plan = planned(tmp_path, "closed: {clients: [3], pace: 20}", trial)
     first = next(schedule.fixed_trials(plan))
     assert (first.requests, first.warmup_requests, first.warmup_s) == (10_000, 5_000, 0)
-    assert schedule.trial_seconds(plan) == pytest.approx(750, abs=10)
+    assert durations.trial_seconds(plan) == pytest.approx(750, abs=10)
     summary = "closed loop with 3 clients, 10,000 requests in all, at most 20 requests/s x 2 repetitions"
     assert load_summary(plan) == summary
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from loadstone.experiments import runs, schedule, stored_plan
+from loadstone.experiments import durations, runs, schedule, stored_plan
 from loadstone.experiments.plan import Plan, make_plan, read_plan
 from loadstone.experiments.provisioning import demands
 from loadstone.experiments.reference_treatments import reference_of
@@ -58,7 +58,7 @@ def test_a_named_level_sets_several_settings() -> None:
     assert labels(found) == ["series=40x6", "series=20x12"]
     trials = [(trial.treatment.label, trial.rate, trial.duration_s) for trial in schedule.fixed_trials(found)]
     assert sorted(trials) == [("series=20x12", 20.0, 12.0), ("series=40x6", 40.0, 6.0)]
-    assert schedule.trial_seconds(found) == 9 + schedule.OVERHEAD_S + schedule.DEPLOYING_S / 2
+    assert durations.trial_seconds(found) == 9 + durations.OVERHEAD_S + durations.DEPLOYING_S / 2
 
 
 def test_a_placement_may_come_with_its_orchestrator() -> None:

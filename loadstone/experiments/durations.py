@@ -1,0 +1,108 @@
+"""How long trials take, before and while they are run."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING
+
+from loadstone.experiments.ledger import FinishedTrial
+from loadstone.experiments.plan import Plan
+from loadstone.experiments.schedule import ROUND, fixed_trials, remaining, search_settings, to_come
+from loadstone.experiments.search import expected_trials
+from loadstone.model.study import Study
+from loadstone.model.trial import Treatment, Trial
+
+if TYPE_CHECKING:
+    from loadstone.analysis.capacity import Registered
+
+OVERHEAD_S = 3.0
+"""Resetting, draining, collecting: a first guess of what surrounds a trial."""
+
+DEPLOYING_S = 5.0
+"""Deploying processes: a first guess."""
+
+CLUSTER_S = 30.0
+"""Deploying on a cluster, which may have to be made: a first guess."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is to come when a trial begins.
+
+    Lengths are in seconds, or all 1 where answers decide how long a trial takes.
+    """
+
+    trials: float
+    """About how many trials, this one included."""
+    length: float
+    """Of this trial."""
+    left: float
+    """Of all trials to come, this one included."""
+    in_seconds: bool = True
+
+
+def outlook(
+    plan: Plan,
+    records: Sequence[FinishedTrial],
+    trial: Trial,
+    deployed: str | None,
+    foretold: Sequence[Registered] = (),
+) -> Outlook:
+    """What is to come before ``trial`` is run; ``deployed`` is the deployment that stands, if any."""
+    trials = remaining(plan, records, foretold)
+    each = trial_seconds(plan)
+    if each is None:
+        return Outlook(trials, 1.0, trials, in_seconds=False)
+    if plan.study.load.capacity is not None:
+        return Outlook(trials, each, each * trials)
+    lengths = []
+    for coming in to_come(plan, records):
+        study = plan.of(coming.treatment).study
+        anew = coming.treatment.deployment != deployed
+        deployed = coming.treatment.deployment
+        lengths.append((_seconds(study, coming.rate) or 0.0) + (_deploying_s(coming.treatment) if anew else 0.0))
+    return Outlook(trials, lengths[0], sum(lengths))
+
+
+def trial_seconds(plan: Plan) -> float | None:
+    """About how long a trial takes, before any has been seen: warm-up, window, pause, some seconds around them, and its
+    share of deployments.
+
+    None where answers decide: clients that send a number of requests, without a pace. With one, the least.
+    """
+    if plan.study.load.capacity is None:
+        trials = [trial.treatment for trial in fixed_trials(plan)]
+        deployed = [next(same) for _, same in itertools.groupby(trials, lambda treatment: treatment.deployment)]
+    else:
+        trials = deployed = list(plan.treatments)
+    seconds = [known for treatment in trials if (known := _seconds(plan.of(treatment).study)) is not None]
+    if len(seconds) < len(trials):
+        return None
+    deploying = [_deploying_s(treatment) for treatment in deployed]
+    if plan.study.load.capacity is not None:
+        each = expected_trials(search_settings(plan, plan.treatments[0]), [])
+        rounds = math.ceil(each / ROUND) if plan.study.trial.order == "interleaved" and len(trials) > 1 else 1
+        return mean(seconds) + mean(deploying) * rounds / each
+    return (sum(seconds) + sum(deploying)) / len(trials)
+
+
+def _seconds(study: Study, rate: float | None = None) -> float | None:
+    """A trial without its deployment: at a rate, or the mean over those of the study."""
+    load, trial = study.load, study.trial
+    around = trial.pause + OVERHEAD_S
+    if load.closed is None or not trial.counts(load):
+        rates = [rate] if rate is not None else load.rates or [0.0]
+        return mean(trial.warmup_s(rate) + trial.window_s(rate) for rate in rates) + around
+    if load.closed.pace is None:
+        return None
+    each = (load.closed.requests or 0) * load.closed.iterations * mean(load.closed.clients)
+    requests = (trial.requests or each) + (trial.warmup_requests or 0)
+    return requests / load.closed.pace + trial.warmup_s(0.0) + around
+
+
+def _deploying_s(treatment: Treatment) -> float:
+    return DEPLOYING_S if treatment.settings.orchestrator == "process" else CLUSTER_S
