@@ -8,10 +8,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import math
 import random
 from collections.abc import Iterator, Sequence
-from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from loadstone.experiments import pruning, reference_treatments, repeating
@@ -20,7 +18,6 @@ from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.search import Failed, Search, SearchResult, expected_trials, next_probe
 from loadstone.model.records import TrialRow
-from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 
 if TYPE_CHECKING:
