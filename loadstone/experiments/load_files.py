@@ -52,7 +52,7 @@ def workloads(document: Document, study: Study, application: Application, folder
             source, place = Document.read(_there(document, place, folder / given)), ()
             workload = source.parse(Workload)
         alone = application.model_copy(update={"workloads": {name: workload}})
-        wrong = [*workload_files.findings(alone), *_of_dataset(name, workload, application)]
+        wrong = [*alone.wrong_entries(), *workload_files.findings(alone), *_of_dataset(name, workload, application)]
         source.check(((*place, *path[2:]), text) for path, text in wrong)
         found[name] = workload
     return found

@@ -248,11 +248,7 @@ class Application(Model):
                 yield ("services", name, "readiness", "port"), message
         for key, message in self._wrong_entry(self.entry.service, self.entry.port):
             yield ("entry", key), message
-        for name, workload in self.workloads.items():
-            if workload.entry is not None:
-                entered, _, port = workload.entry.partition(":")
-                for _, message in self._wrong_entry(entered, port):
-                    yield ("workloads", name, "entry"), message
+        yield from self.wrong_entries()
         if self.default_workload not in self.workloads:
             message = f"no workload {self.default_workload!r}" + did_you_mean(
                 self.default_workload, list(self.workloads)
@@ -270,6 +266,14 @@ class Application(Model):
                     known = sorted(requests if "." in operation else bare)
                     message = f"no workload has an operation {operation!r}" + did_you_mean(operation, known)
                     yield ("checks", index, *where), message
+
+    def wrong_entries(self) -> Iterator[Finding]:
+        """Entries of workloads that are no service, or no port of it."""
+        for name, workload in self.workloads.items():
+            if workload.entry is not None:
+                service, _, port = workload.entry.partition(":")
+                for _, message in self._wrong_entry(service, port):
+                    yield ("workloads", name, "entry"), message
 
     def _wrong_entry(self, service: str, port: str) -> Iterator[tuple[str, str]]:
         """What is wrong with an entry, as ``service`` or ``port`` and a message; no port stands for the main one."""

@@ -111,6 +111,24 @@ x-loadstone:
     assert application.paper_resources["frontend"].memory == 2**32
 
 
+def test_workloads_enter_where_they_say_over_their_protocol(folder: Path) -> None:
+    text = """\
+services:
+  web: {image: "x/web:1", ports: [80]}
+  message_queue: {image: "x/queue:1", expose: [5556]}
+x-loadstone:
+  entry: web:80
+  workloads:
+    buy: {operations: {buy: {method: POST, path: /buy}}}
+    read: {entry: "message_queue:5556", protocol: zmq, operations: {get: {body: '{"op":"get"}'}}}
+  default_workload: buy
+"""
+    application = imported(text).application
+    entered = {name: tuple(application.entry_of(name).model_dump().values()) for name in application.workloads}
+    assert entered == {"buy": ("web", "port-80"), "read": ("message-queue", "port-5556")}
+    assert {name: workload.protocol for name, workload in application.workloads.items()} == {"buy": None, "read": "zmq"}
+
+
 @pytest.mark.parametrize(
     ("text", "compose"),
     [
