@@ -33,6 +33,21 @@ Stacks = Annotated[
 ]
 
 
+def given_plan(
+    what: Path,
+    overrides: list[str] | None = None,
+    stacks: list[str] | None = None,
+    part: str | None = None,
+    scale: str | None = None,
+    **settings: str | int | None,
+) -> Plan:
+    """The plan of a study or an application with the settings that were given."""
+    given: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
+    if stacks:
+        given["stacks"] = stacks
+    return plan_for(what, overrides or (), part, scale, **given)
+
+
 def chosen_plan(
     what: Path,
     overrides: list[str] | None = None,
@@ -42,10 +57,7 @@ def chosen_plan(
     **settings: str | int | None,
 ) -> Plan:
     """The plan of exactly one treatment. Raises InputError where the study has several."""
-    given: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
-    if stacks:
-        given["stacks"] = stacks
-    plan = plan_for(what, overrides or (), part, scale, **given)
+    plan = given_plan(what, overrides, stacks, part, scale, **settings)
     if len(plan.treatments) != 1:
         levels = "; ".join(treatment.label for treatment in plan.treatments[:4])
         raise InputError(f"{what} has {len(plan.treatments)} treatments ({levels}); choose levels by options")

@@ -1,4 +1,4 @@
-"""loadstone render: print the orchestrator's files of a deployment without deploying it."""
+"""loadstone render: print an orchestrator's files of a deployment, or those that make or prepare machines for it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from typing import Annotated
 
 import typer
 
+from loadstone import plugins
 from loadstone.cli import options
 from loadstone.cli.app import Overrides, Part, Scale, out, warn
-from loadstone.cli.options import What, chosen_plan
+from loadstone.cli.options import What, chosen_plan, given_plan
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.ledger import writing
-from loadstone.experiments.provisioning import infrastructure_of, sketch
+from loadstone.experiments.provisioning import infrastructure_of, machine_needs, sketch
 from loadstone.model.errors import grouped
 
-EPILOG = "Example: [bold]loadstone render hotel-reservation --orchestrator swarm --scaling horizontal -o files/[/]"
+EPILOG = (
+    "Examples: [bold]loadstone render hotel-reservation --orchestrator swarm --scaling horizontal -o files/[/], "
+    "[bold]loadstone render study.yaml --infrastructure ansible -o machines/[/]"
+)
+_TOOLS = plugins.names("machine_files")
 
 
 def command(
@@ -25,7 +30,13 @@ def command(
     profile: options.Profile = None,
     documents: options.Documents = None,
     dataset: options.Dataset = None,
-    infrastructure: options.Infrastructure = None,
+    infrastructure: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Where nodes come from: one of {', '.join(plugins.names('infrastructure'))}; with one of "
+            f"{', '.join(_TOOLS)}, its files for the machines of all treatments are rendered."
+        ),
+    ] = None,
     managers: options.Managers = None,
     workers: options.Workers = None,
     stack: options.Stacks = None,
@@ -39,8 +50,9 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Render the files that `up` would deploy; needs no cluster."""
-    plan = chosen_plan(
+    """Render the files that `up` would deploy, or files that make or prepare machines; needs no cluster."""
+    of_machines = infrastructure in _TOOLS
+    plan = (given_plan if of_machines else chosen_plan)(
         what,
         overrides,
         stack,
@@ -49,7 +61,7 @@ def command(
         profile=profile,
         documents=documents,
         dataset=dataset,
-        infrastructure=infrastructure,
+        infrastructure=infrastructure if infrastructure in plugins.names("infrastructure") or not of_machines else None,
         managers=managers,
         workers=workers,
         part=part,
@@ -57,9 +69,12 @@ def command(
     )
     for note in grouped(plan.notes):
         warn(note)
-    (treatment,) = plan.treatments
-    sketched = sketch(infrastructure_of(plan.study.cluster, "render"), treatment)
-    files = orchestrate(plan.deployable(treatment), sketched, plan.study.name, Path(output or ".")).render()
+    if of_machines:
+        files = plugins.find("machine_files", infrastructure)(machine_needs(plan))
+    else:
+        (treatment,) = plan.treatments
+        sketched = sketch(infrastructure_of(plan.study.cluster, "render"), treatment)
+        files = orchestrate(plan.deployable(treatment), sketched, plan.study.name, Path(output or ".")).render()
     if output is None:
         for name, text in files.items():
             out.print(f"# {name}", markup=False)

@@ -11,6 +11,7 @@ from loadstone.experiments.plan import Plan
 from loadstone.experiments.tuning import Tuner, machines_of
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
+from loadstone.infrastructure.machine_files import MachineNeeds
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.environment import GUESTS
 from loadstone.model.errors import Interrupted
@@ -71,6 +72,18 @@ def demands(plan: Plan) -> list[tuple[Cluster, Demand]]:
         cluster = plan.of(treatment).study.cluster
         found.setdefault((cluster.model_dump_json(), demand(cluster, treatment)), cluster)
     return [(cluster, wanted) for (_, wanted), cluster in found.items()]
+
+
+def machine_needs(plan: Plan) -> MachineNeeds:
+    """The machines that are enough for each treatment of a plan."""
+    needed = demands(plan)
+    return MachineNeeds(
+        study=plan.study.name,
+        cluster=needed[0][0],
+        software=tuple(sorted({wanted.software for _, wanted in needed})),
+        managers=max(wanted.managers for _, wanted in needed),
+        workers=max(cluster.workers for cluster, _ in needed),
+    )
 
 
 def for_cluster(infrastructure: Infrastructure, cluster: Cluster) -> Infrastructure:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from rich.console import Console
 
 from loadstone.cli import main
@@ -86,6 +87,19 @@ def test_render_takes_settings_by_options_and_by_their_keys(say: RunCommand) -> 
     assert code == 2 and "no dataset 'huge'" in complaint
     code, _, complaint = say("render", "hotel-reservation", "--set", "scaling=tall")
     assert code == 2 and "--set scaling=tall: scaling: 'tall' is not known here" in complaint
+
+
+def test_files_for_the_machines_of_all_treatments_are_rendered(say: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(
+        "version: 1\nname: scaling\napplication: hotel-reservation\n"
+        "cluster: {infrastructure: namespaces}\nload: {rates: [10], slo: {p99: 1s}}\n"
+        'factors: {orchestrator: [process, swarm], high_availability: ["on", "off"], cluster.workers: [2, 3]}\n'
+        "except: [{orchestrator: process, high_availability: on}]\n"
+    )
+    code, _, complaint = say("render", "study.yaml", "--infrastructure", "ansible", "-o", "machines")
+    assert code == 0, complaint
+    groups = yaml.safe_load((tmp_path / "machines/inventory.yaml").read_text())["all"]["children"]
+    assert {name: len(group["hosts"]) for name, group in groups.items()} == {"managers": 3, "workers": 3, "clients": 1}
 
 
 def test_an_unknown_orchestrator_is_named_without_a_line_and_with_what_is_meant(say: RunCommand) -> None:

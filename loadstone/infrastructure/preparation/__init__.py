@@ -1,0 +1,1 @@
+"""Prepares hosts for studies by Ansible: packages, time synchronisation, swap, firewall, the login's rights."""
