@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from markupsafe import Markup
 
 from loadstone.analysis.run import VERDICTS
 from loadstone.report import content as contents
 from loadstone.report import rendering, sections, sentences
 from loadstone.report.content import Content
+from loadstone.report.figures.kinds import KINDS, Kind
+from loadstone.report.inline import inline
+from loadstone.report.section import Section
 
 PARTS = "parts.json"
+MOST_FIGURES = 4
+"""Of a part: its report has them all."""
+_LONG = ("comparison",)
+"""Sections whose figure has a row for every operation and span: as long as a page."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,11 @@ class _Section:
     answer: str
     each: list[tuple[str, str]]
     answers: list[str]
-    """Of the sections of its report: the comparison, the published values, ..."""
+    """Of the sections of its report: the comparison, the claims, ..."""
+    published: list[str]
+    """Of the section that lays the published values beside it."""
+    figures: list[tuple[str, Markup]]
+    """Titles, and the figures that its report leads with."""
     verdicts: dict[str, int]
 
 
@@ -35,7 +49,13 @@ def build(folder: Path) -> Path:
     missing = [name for name in known["parts"] if name not in begun]
     target = folder / "report" / "index.html"
     target.parent.mkdir(exist_ok=True)
-    values = {"name": folder.resolve().parent.name, "parts": found, "missing": missing, "scale": known.get("scale")}
+    values = {
+        "name": folder.resolve().parent.name,
+        "parts": found,
+        "missing": missing,
+        "shared": _in_all([part.published for part in found]),
+        "scale": known.get("scale"),
+    }
     target.write_text(rendering.render("study_parts.html.j2", {}, values), encoding="utf-8")
     return target
 
@@ -48,6 +68,28 @@ def _section(folder: Path, name: str) -> _Section:
         content=content,
         answer=sentences.answer(content),
         each=sentences.each_treatment(content),
-        answers=[text for section in added for text in section.answers],
+        answers=[text for section in added if section.name != "published" for text in section.answers],
+        published=[text for section in added if section.name == "published" for text in section.answers],
+        figures=_figures(folder, name, content, added),
         verdicts={verdict: sum(t.count(verdict) for t in content.treatments) for verdict in VERDICTS},
     )
+
+
+def _in_all(answers: list[list[str]]) -> list[str]:
+    """What every part answers alike, so that the page has it once."""
+    return [text for text in answers[0] if all(text in other for other in answers[1:])] if answers else []
+
+
+def _figures(folder: Path, part: str, content: Content, added: list[Section]) -> list[tuple[str, Markup]]:
+    """The figures that lead the part's report: the first of the run's own, and the first of each section."""
+    drawn = folder / "report" / "figures"
+    answering = [each for each in added if not each.explains and each.name not in _LONG]
+    groups: list[tuple[Sequence[Kind], Mapping[str, str]]] = [(KINDS, {})]
+    groups += [(section.kinds, section.facts) for section in answering]
+    found: list[tuple[str, Markup]] = []
+    for kinds, facts in groups:
+        if (kind := next((kind for kind in kinds if (drawn / f"{kind.name}.svg").exists()), None)) is not None:
+            title, _ = kind.texts(content, **facts)
+            svg = inline((drawn / f"{kind.name}.svg").read_bytes(), f"{part}-{kind.name}", title)
+            found.append((title, Markup(svg)))  # by our own drawing code, which escapes users' texts
+    return found[:MOST_FIGURES]
