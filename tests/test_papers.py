@@ -41,6 +41,20 @@ def test_a_whole_pass_on_this_machine_takes_half_an_hour_at_most(file: Path) -> 
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_here_is_any_machine_virtual_or_not(file: Path) -> None:
+    """An environment that the study names would be refused on machines of the other kind."""
+    for plan in plans(file.stem, "here").values():
+        assert not any(plan.of(treatment).study.names_environment for treatment in plan.treatments)
+
+
+def test_the_environments_of_the_fifth_study_are_audited() -> None:
+    found = plans("vinken2022")
+    levels = {part: {t.settings.environment for t in made.treatments} for part, made in found.items()}
+    assert levels["accuracy-large"] == levels["accuracy-small"] == {"bare"}
+    assert levels["environments"] == {"bare", "container", "vm"}
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
 def test_every_published_value_has_a_treatment_or_a_reason(file: Path) -> None:
     """Of those that a run can measure some treatment has all settings, and the load where that is given."""
     there = [treatment for plan in plans(file.stem).values() for treatment in _conditions(plan)]
