@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -215,4 +216,6 @@ def _warnings(content: Content) -> Iterator[str]:
         others = "" if each.same else "; numbers differ, see the table of trials"
         yield f"{each.text} ({format.count(each.trials)} of {format.plural(len(content.run.trials), 'trial')}{others})"
     known = {each.text for each in of_trials}
-    yield from (str(text) for text in content.run.provenance.warnings if text not in known)
+    # Of one that came again with another share, such as that of busy processors, the first.
+    of_run = {re.sub(r"\d+ ?%", "%", text): text for text in reversed(content.run.provenance.warnings)}
+    yield from (text for text in reversed(of_run.values()) if text not in known)

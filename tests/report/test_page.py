@@ -15,7 +15,7 @@ import pytest
 from loadstone.analysis.latency import OperationRow, RateRow, SpectrumPoint
 from loadstone.analysis.usage import ServiceCpu
 from loadstone.model.errors import InputError
-from loadstone.report import format, page
+from loadstone.report import format, page, sentences
 from loadstone.report.content import gather
 from tests.report.reading import Page
 from tests.synthetic import Synthetic
@@ -245,3 +245,18 @@ def test_an_earlier_report_leaves_nothing_behind(tmp_path: Path):
 def test_where_there_is_no_run_it_says_so(tmp_path: Path):
     with pytest.raises(InputError, match="holds no run"):
         page.build(tmp_path)
+
+
+def test_a_warning_that_came_again_with_another_share_is_shown_once(tmp_path: Path) -> None:
+    run = Synthetic(rates=[100]).write(tmp_path / "run")
+    provenance = json.loads((run / "provenance.json").read_text())
+    others = ["worker-1: low on memory", "worker-2: low on memory"]
+    provenance["warnings"] = [
+        "other load: 98% of the processors are busy",
+        *others,
+        "other load: 100% of the processors are busy",
+    ]
+    (run / "provenance.json").write_text(json.dumps(provenance))
+    shown = sentences.warnings(gather(run))
+    assert [text for text in shown if "other load" in text] == ["other load: 98% of the processors are busy"]
+    assert [text for text in shown if "low on memory" in text] == others
