@@ -93,6 +93,7 @@ def within(
     found.doubts += doubts.of_trials(run.trials, method)
     if sequential and runs:
         found.doubts.append("treatments ran one after the other: what drifted between them counts as a difference")
+    counted: list[tuple[str, float, int]] = []
     for load in loads(runs):
         mine, second = at(runs, a.label, load), again(runs, a.label, load)
         if not mine:
@@ -109,8 +110,9 @@ def within(
             results = effects(mine, theirs, margin, method == "paired")
             found.effects += tables.effect_rows({**first, "treatment": other.label}, results)
             count = results[0][1].effect.runs if results else 0
-            found.doubts += doubts.of_pairs(other.label, load, count, method)
+            counted.append((other.label, load, count))
             found.doubts += doubts.of_missing(other.label, load, [*mine, *theirs])
+    found.doubts += doubts.of_pairs(counted, method)
     if distributions:
         keys = [(row.treatment, row.load) for row in (*found.noise, *found.effects)]
         described = shapes.of(run, runs, a.label, list(dict.fromkeys(keys)), method == "paired")
@@ -131,6 +133,7 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
     of_old, of_new = (measured(run, run.trials, spans) for run in (old, new))
     for run in (old, new):
         found.doubts += doubts.of_trials(run.trials, "unpaired")
+    counted: list[tuple[str, float, int]] = []
     for a, b in matched:
         before, after = _of(a, old), _of(b, new)
         points = [replace(row, baseline=before, treatment=after) for row in capacities.compared(a, [b], found.margin)]
@@ -151,8 +154,9 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
             results = effects(mine, theirs, found.margin, paired=False)
             found.effects += tables.effect_rows(where, results)
             count = results[0][1].effect.runs if results else 0
-            found.doubts += doubts.of_pairs(after, load, count, "unpaired")
+            counted.append((after, load, count))
             found.doubts += doubts.of_missing(after, load, [*mine, *theirs])
+    found.doubts += doubts.of_pairs(counted, "unpaired")
     return _something(found, new)
 
 

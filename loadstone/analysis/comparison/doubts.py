@@ -69,12 +69,17 @@ def of_drift(runs: Sequence[MeasuredRun], baseline: str, load: float, margin: fl
         yield f"the P50 of {baseline} {word} by {abs(drift):.1%} over the run at {load:g}; pairs share that"
 
 
-def of_pairs(treatment: str, load: float, runs: int, method: str) -> Iterator[str]:
-    """Too few of them to show anything."""
+def of_pairs(counted: Sequence[tuple[str, float, int]], method: str) -> Iterator[str]:
+    """Comparisons of a treatment at a load with too few pairs, or runs, to show anything; those with as many at once."""
     fewest = FEWEST_PAIRS if method == "paired" else 4
-    if runs < fewest:
+    few: dict[int, list[str]] = {}
+    for treatment, load, runs in counted:
+        if runs < fewest:
+            few.setdefault(runs, []).append(f"{treatment} at {load:g}")
+    for runs, where in few.items():
         what = f"{runs} {'pair' if runs == 1 else 'pairs'}" if method == "paired" else f"{runs} runs"
-        yield f"{treatment} at {load:g}: {what} can show no difference, however large; at least {fewest} are needed"
+        of = where[0] if len(where) == 1 else f"{len(where)} of {len(counted)} comparisons"
+        yield f"{of}: {what} can show no difference, however large; at least {fewest} are needed"
 
 
 def of_missing(treatment: str, load: float, runs: Sequence[MeasuredRun]) -> Iterator[str]:

@@ -124,6 +124,14 @@ def test_too_few_pairs_are_reported(run: RunFolder) -> None:
     assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
 
 
+def test_comparisons_with_as_few_pairs_are_reported_at_once() -> None:
+    counted = [("a", 100.0, 1), ("a", 200.0, 1), ("b", 100.0, 9), ("b", 200.0, 3)]
+    assert list(doubts.of_pairs(counted, "paired")) == [
+        "2 of 4 comparisons: 1 pair can show no difference, however large; at least 7 are needed",
+        "b at 200: 3 pairs can show no difference, however large; at least 7 are needed",
+    ]
+
+
 def test_another_baseline_turns_it_around(run: RunFolder) -> None:
     found = comparison.within(run, baseline="vertical")
     assert found.baseline == SLOW
