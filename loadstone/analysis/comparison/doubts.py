@@ -70,7 +70,7 @@ def of_drift(runs: Sequence[MeasuredRun], baseline: str, load: float, margin: fl
 
 
 def of_pairs(counted: Sequence[tuple[str, float, int]], method: str) -> Iterator[str]:
-    """Comparisons of a treatment at a load with too few pairs, or runs, to show anything; those with as many at once."""
+    """Comparisons of a treatment at a load with too few pairs or runs to show anything, by their number."""
     fewest = FEWEST_PAIRS if method == "paired" else 4
     few: dict[int, list[str]] = {}
     for treatment, load, runs in counted:
