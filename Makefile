@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BENCH ?=
 RUN := .venv/bin
 
-.PHONY: help demo check test test-long lint vulnerabilities lock bench clean setup setup-clusters setup-test generate docs wheels
+.PHONY: help demo check test test-long lint vulnerabilities lock bench clean setup setup-clusters setup-test generate docs site wheels
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ generate: .venv/.ready ## write generated code (protobuf; needs protoc) and the 
 
 wheels: .venv/.ready ## dist/*.whl for Linux on x86-64 and arm64, with the stone binary inside
 	@scripts/wheels.sh
+
+site: .venv/.ready ## the documentation as a site that needs no network: .build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet
+	@echo .build/site/index.html
 
 docs: .venv/.ready ## write docs/reference from the models
 	@$(RUN)/python scripts/generate_docs.py

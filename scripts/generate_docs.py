@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from loadstone.api import reference
 from loadstone.applications.compose_import.schema import ComposeService, Extension
 from loadstone.applications.compose_import.uncarried import NOT_CARRIED, REFUSED
+from loadstone.cli import reference as cli
 from loadstone.model import columns, errors
 from loadstone.model.application import Application
 from loadstone.model.document import schema
@@ -40,6 +41,7 @@ def pages() -> dict[str, str]:
         "compose-files.md": compose_page(),
         "exit-codes.md": exit_codes_page(),
         "round-trips.md": round_trips_page(),
+        "cli.md": cli.markdown(NOTE.replace("the model", "its verb")),
         "python-api.md": reference.markdown(NOTE.replace("the model", "its docstrings")),
         "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
         "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",

@@ -45,7 +45,7 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
-        return name, _verb(name) if name in VERBS else None, rest  # while completing, a name may be wrong
+        return name, verb(name) if name in VERBS else None, rest  # while completing, a name may be wrong
 
 
 app = typer.Typer(
@@ -61,12 +61,12 @@ for _name, _summary in VERBS.items():
     app.command(_name, help=_summary)(lambda: None)
 
 
-def _verb(name: str) -> Any:
+def verb(name: str) -> Any:
     """The command of a verb's module."""
     module = importlib.import_module(f"loadstone.cli.{name}")
-    verb = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-    verb.command(name, epilog=module.EPILOG)(module.command)
-    return typer.main.get_command(verb)
+    alone = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+    alone.command(name, epilog=module.EPILOG)(module.command)
+    return typer.main.get_command(alone)
 
 
 def _print_version(wanted: bool) -> None:
