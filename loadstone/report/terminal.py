@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -11,6 +12,7 @@ from rich.text import Text
 from loadstone.analysis.comparison import comparable, within
 from loadstone.analysis.latency import RateRow
 from loadstone.analysis.summary import BreakingPointRow
+from loadstone.model.records import TrialRow
 from loadstone.report import comparison_sentences, format, sentences
 from loadstone.report import content as contents
 from loadstone.report.console import bold, titled
@@ -40,6 +42,7 @@ def render(run_folder: Path) -> RenderableType:
         parts.append(_rates(content))
     if len(content.run.trials):
         parts.append(_trials(content))
+        parts += _reasons(content.run.trials[-LAST_TRIALS:])
     return Group(*parts)
 
 
@@ -92,14 +95,21 @@ def _rates(content: Content) -> Table:
 def _trials(content: Content) -> Table:
     column, name, _ = content.percentile
     load, name = ("clients", f"{name}, closed loop") if content.closed else ("offered", name)
-    columns = ("#", "treatment", "phase", load, name, "verdict", "why")
+    columns = ("#", "treatment", "phase", load, name, "verdict")
     several = len(content.treatments) > 1
     shown = [column for column in columns if several or column != "treatment"]
-    table = titled("Last trials", *shown, texts=("treatment", "phase", "verdict", "why"))
+    table = titled("Last trials", *shown, texts=("treatment", "phase", "verdict"))
     for row in content.run.trials[-LAST_TRIALS:]:
         cells: list[Text] = [Text(str(row.order))]
         cells += [Text(row.treatment)] if several else []
         cells += [Text(row.phase), Text(format.number(row.load)), Text(format.milliseconds(getattr(row, column)))]
-        cells += [Text(*_MARK[row.verdict]), Text("; ".join(format.why(row)))]
+        cells += [Text(*_MARK[row.verdict])]
         table.add_row(*cells)
     return table
+
+
+def _reasons(trials: Sequence[TrialRow]) -> list[Text]:
+    """Why trials were not held or are invalid: below the table, whose column would be too narrow for sentences."""
+    return [
+        Text(f"trial {row.order} {row.verdict}: {'; '.join(reasons)}") for row in trials if (reasons := format.why(row))
+    ]

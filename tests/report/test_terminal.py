@@ -48,6 +48,17 @@ def test_a_run_without_trials_and_one_with_odd_names(tmp_path: Path):
     assert "workload=[red]x[/]" in printed(odd.write(tmp_path / "b"))
 
 
+def test_names_and_reasons_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
+    long = {f"a-name-that-is-longer-than-its-column-{number}": 150.0 for number in (1, 2)}
+    folder = Synthetic(rates=[200], factor="workload", capacities=long).write(tmp_path)
+    text = printed(folder, width=80)
+    assert "…" not in text
+    for row in gather(folder).run.trials:
+        start = text.index(f"trial {row.order} not held: ")
+        assert " ".join(format.why(row)[0].split()) in " ".join(text[start:].split())
+        assert row.treatment[-5:] in text, "folded, not cut"
+
+
 def test_what_a_comparison_found_is_reported(tmp_path: Path):
     synthetic = Synthetic(
         capacities={"baseline": 1250.0, "vertical": 1250.0},
