@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from loadstone.analysis.curves import unfinished_share
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.summary import TreatmentSummary
@@ -49,12 +50,15 @@ class RateRow(TableRow, name="rates"):
     measured: int
     invalid: int
     throughput: float | None
+    mean_ms: float | None
     p50_ms: float | None
     p99_ms: float | None
     p99_lowest_ms: float | None
     p99_highest_ms: float | None
     p999_ms: float | None
     dropped_share: float | None
+    unfinished_share: float | None
+    """Of the requests scheduled in the window those without a good answer when it ended: as other tools count."""
 
 
 class SpectrumPoint(OfTrial, name="spectrum"):
@@ -154,12 +158,14 @@ def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[Tr
         measured=verdicts["measured"],
         invalid=verdicts["invalid"],
         throughput=_median(row.throughput for row in valid),
+        mean_ms=_median(row.mean_ms for row in valid),
         p50_ms=_median(row.p50_ms for row in valid),
         p99_ms=_median(p99),
         p99_lowest_ms=min(p99, default=None),
         p99_highest_ms=max(p99, default=None),
         p999_ms=_median(row.p999_ms for row in valid),
         dropped_share=sum(lost) / offered if lost and offered else None,
+        unfinished_share=_median(map(unfinished_share, valid)),
     )
 
 

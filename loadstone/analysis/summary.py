@@ -68,6 +68,8 @@ class TreatmentSummary:
     warnings: tuple[str, ...]
     precision: float | None = None
     """The requested precision of its search, relative."""
+    application: str | None = None
+    """Its name, where several may be in a run."""
 
     def count(self, verdict: str) -> int:
         """Trials with that verdict."""
@@ -130,6 +132,7 @@ def _treatment(run: RunFolder, treatment_id: str, plan: PlannedTreatment | None)
         searches=searches,
         warnings=tuple(warnings),
         precision=precision if searched else None,
+        application=plan.application if plan is not None else None,
     )
 
 

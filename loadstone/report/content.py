@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis import drift, evidence, latency, summary, usage
+from loadstone.analysis import curves, drift, evidence, latency, summary, usage
 from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.grid import Grid, grid
 from loadstone.analysis.posterior import posterior
@@ -94,6 +94,7 @@ def gather(path: Path) -> Content:
         (summary.BreakingPointRow, summary.breaking_points(treatments)),
         (latency.RateRow, latency.by_rate(run.trials)),
         (latency.LoadPoint, latency.load_points(run.trials)),
+        (curves.CurvePoint, curves.points(treatments)),
         (HoldPoint, _hold(treatments)),
         (latency.SpectrumPoint, _each(latency.spectrum, run, treatments)),
         (latency.OperationRow, _each(latency.operations, run, treatments)),

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.kinds import Kind
+from loadstone.report.figures.look import USUAL, Look
 from loadstone.report.inline import inline
 
 FORMATS = ("svg", "pdf", "png")
@@ -44,11 +45,12 @@ class Job:
     content: Content
     folder: Path
     about: Mapping[str, str] = field(default_factory=dict)
+    look: Look = USUAL
 
     def draw(self) -> str | None:
         """Write its files and return the figure for the page; None where there is no data for it."""
         kind = self.kind
-        with style.styled():
+        with style.styled(self.look):
             figure = kind.draw(self.content)
             if figure is None:
                 return None

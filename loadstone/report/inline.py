@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from loadstone.report.figures.look import DEFAULT_FONT
 from loadstone.report.figures.style import COLOURS, GRID, INK, QUIET
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _THEME = {INK: "ink", QUIET: "quiet", GRID: "grid", **{colour: f"c{i}" for i, colour in enumerate(COLOURS)}}
 _RULE = re.compile(r"\.(k\d+)\{([^}]*)\}")
+_LARGEST = 1.75
+"""Pixels of the page for a point of a figure."""
 _REFERENCES = ("clip-path", "style", "fill", "href")
 
 
@@ -36,8 +39,9 @@ def inline(svg: bytes, name: str, label: str) -> str:
         for attribute in _REFERENCES:
             if value := element.get(attribute):
                 element.set(attribute, _themed(_renamed(value, name)))
-    for attribute in ("width", "height"):
-        root.attrib.pop(attribute, None)
+    root.attrib.pop("height", None)
+    if width := root.attrib.pop("width", None):  # in points; larger, its letters would be larger than the page's
+        root.set("style", f"max-width:{_LARGEST * float(width.removesuffix('pt')):.0f}px")
     rules = "".join(f".{name} .{look}{{{_themed(_renamed(rule, name))}}}" for look, rule in looks.items())
     root.insert(0, ElementTree.Element("style"))
     root[0].text = rules
@@ -55,4 +59,4 @@ def _renamed(value: str, name: str) -> str:
 def _themed(style: str) -> str:
     for colour, name in _THEME.items():
         style = style.replace(colour, f"var(--{name}, {colour})")
-    return re.sub(r"font-family: [^;]+", "font-family: inherit", style)
+    return re.sub(rf"font-family: '{DEFAULT_FONT}'[^;]*", "font-family: inherit", style)

@@ -22,6 +22,7 @@ from loadstone.report.content import Content
 from loadstone.report.details import Pages
 from loadstone.report.figure_jobs import DrawnFigure, Job
 from loadstone.report.figures.kinds import KINDS
+from loadstone.report.figures.look import USUAL, Look
 from loadstone.report.figures.observability_kinds import PARTS
 from loadstone.report.observability import Observability
 from loadstone.report.section import Section
@@ -46,21 +47,23 @@ class _ReportParts:
         added = {name: table for section in self.sections for name, table in section.tables.items()}
         return {name: table for name, table in {**self.observability.content.tables, **added}.items() if table.num_rows}
 
-    def jobs(self, folder: Path) -> Jobs:
+    def jobs(self, folder: Path, look: Look) -> Jobs:
         """The figures of observability, and of sections."""
         about = self.observability.facts()
         jobs = {
-            f"observability {name}": [Job(kind, self.observability.content, folder, about) for kind in kinds]
+            f"observability {name}": [Job(kind, self.observability.content, folder, about, look) for kind in kinds]
             for name, kinds in PARTS.items()
         }
         for section in self.sections:
             known = replace(self.content, tables=self.content.tables | dict(section.tables))
-            jobs[f"section {section.name}"] = [Job(kind, known, folder, section.facts) for kind in section.kinds]
+            jobs[f"section {section.name}"] = [Job(kind, known, folder, section.facts, look) for kind in section.kinds]
         return jobs
 
 
-def build(run_folder: Path) -> Path:
+def build(run_folder: Path, look: Look = USUAL) -> Path:
     """Write ``report/`` into a run folder and return its ``index.html``. What an earlier report left is replaced.
+
+    ``look`` is that of the figures.
 
     Raises InputError where there is no run, or where links lie in it; the page names what the run lacks.
     """
@@ -69,7 +72,7 @@ def build(run_folder: Path) -> Path:
     target = content.run.folder / "report"
     making = Path(tempfile.mkdtemp(prefix=".report-", dir=target.parent))
     try:
-        _write(content, making)
+        _write(content, making, look)
         replaced = Path(tempfile.mkdtemp(prefix=".replaced-", dir=making))
         if target.exists():
             target.rename(replaced)
@@ -89,7 +92,7 @@ def _refuse_links(run_folder: Path) -> None:
                 raise InputError(f"{path} is a link to {os.readlink(path)}: remove it, or put its content there")
 
 
-def _write(content: Content, target: Path) -> None:
+def _write(content: Content, target: Path, look: Look) -> None:
     """Write the page, and all beside it, into an empty folder."""
     for name in ("figures", "tables", "trials", "treatments"):
         (target / name).mkdir()
@@ -98,7 +101,7 @@ def _write(content: Content, target: Path) -> None:
         observed = observability_section.gather(content)
         return _ReportParts(content, observed, *sections.gather(observed.content))
 
-    first, troubles, found = _draw({"": [Job(kind, content, target / "figures") for kind in KINDS]}, gather)
+    first, troubles, found = _draw({"": [Job(kind, content, target / "figures", look=look) for kind in KINDS]}, gather)
     pages = Pages(found.observability, target)
 
     def write() -> dict[str, list[str]]:
@@ -106,7 +109,7 @@ def _write(content: Content, target: Path) -> None:
         pages.write(written)
         return written
 
-    figures, problems, written = _draw(found.jobs(target / "figures"), write)
+    figures, problems, written = _draw(found.jobs(target / "figures", look), write)
     found.problems.extend([*troubles, *problems])
     text = _render(found, first | figures, pages, written, target)
     (target / "index.html").write_text(text, encoding="utf-8")

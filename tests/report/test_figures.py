@@ -22,8 +22,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_every_figure_is_there_as_svg_and_pdf(run: str, request: pytest.FixtureRequest):
     folder: Path = request.getfixturevalue(run)
     names_ = {path.stem for path in (folder / "report" / "figures").glob("*.svg")}
-    assert names_ >= {kind.name for kind in page.KINDS} - ({"hold"} if run == "rated" else set())
-    assert ("hold" in names_) == (run == "searched")
+    own = {"searched": {"hold", "breaking-bars"}, "rated": {"latency-close", "mean-latency", "unfinished"}}
+    assert names_ >= {"latency", "throughput", "spectrum", "operations", "cpu", "reference"}
+    assert {name for names in own.values() for name in names} & names_ == own[run]
     for name in names_:
         root = ElementTree.parse(folder / "report" / "figures" / f"{name}.svg").getroot()
         assert root.tag == f"{SVG}svg"
@@ -129,3 +130,12 @@ def test_names_from_a_study_cannot_break_a_figure(tmp_path: Path):
     text = (folder / "report" / "figures" / "latency.svg").read_text()
     ElementTree.fromstring(text)
     assert "&lt;b&gt;&amp;" in text
+
+
+def test_twelve_treatments_on_a_panel_differ_by_colour_or_line_and_all_by_their_marker(searched: Path):
+    from dataclasses import replace
+
+    (item, _) = gather(searched).treatments
+    many = [replace(item, label=f"scaling={n}", levels={"scaling": f"level {n}"}) for n in range(12)]
+    ((_, series),) = names.panelled(many)
+    assert len({(each.colour, each.line) for each in series}) == len({each.marker for each in series}) == 12

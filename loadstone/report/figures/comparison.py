@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from textwrap import fill
 from typing import Any, TypeVar
 
 from matplotlib.axes import Axes
@@ -21,8 +20,6 @@ from loadstone.report.figures import style
 MOST = 6
 """Comparisons that are drawn; all stand in the table."""
 _MOST_ROWS = 24
-_TITLE = 28
-"""Characters in a line of a panel's title, with another panel beside it."""
 _COLOURS = {
     "slower": style.COLOURS[1],
     "faster": style.COLOURS[2],
@@ -46,9 +43,9 @@ def forest(content: Content) -> Figure | None:
         return None
     noise = {(row.load, *_endpoint(row)): row for row in content.rows(NoiseRow)}
     shown = dict(list(groups.items())[:MOST])
-    titles = [f"{fill(treatment, _TITLE)}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
+    titles = [f"{treatment}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
     names = list(dict.fromkeys(_endpoint(row) for rows in shown.values() for row in rows))[:_MOST_ROWS]
-    figure, panels = style.panels(titles, 2, 1.2 + 0.24 * len(names), sharex=True, sharey=True)
+    figure, panels = style.panels(titles, 2, 1.2 + 0.24 * len(names), style.wide(), sharex=True, sharey=True)
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
         margin = rows[0].margin
         for edge in (100 * margin, 100 * (1 / (1 + margin) - 1)):
@@ -111,7 +108,7 @@ def capacities(content: Content) -> Figure | None:
     rows = content.rows(CapacityRow)
     if not rows:
         return None
-    figure = Figure(figsize=(style.WIDTH, 1.1 + 0.32 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(style.width(), 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(1, color=style.INK, linewidth=0.8, zorder=1)
     for y, row in enumerate(rows):
@@ -131,7 +128,7 @@ def shifts(content: Content) -> Figure | None:
     shown = dict([item for item in groups.items() if item[0][0] != AGAIN][:MOST])
     if not shown:
         return None
-    titles = [f"{fill(treatment, _TITLE)}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
+    titles = [f"{treatment}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
     figure, panels = style.panels(titles, 2, style.HEIGHT if len(shown) == 1 else 2.6, sharey=True)
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
         axes.axhline(0, color=style.INK, linewidth=0.8, zorder=1)
@@ -159,7 +156,7 @@ def calibration(content: Content) -> Figure | None:
     rows = [row for row in content.rows(CalibrationRow) if row.name == ALL]
     if len({row.delay_ms for row in rows}) < 3:
         return None
-    figure = Figure(figsize=(style.WIDTH, 5.2), layout="constrained")
+    figure = Figure(figsize=(style.width(), 5.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     longest = 1000 * max(row.delay_ms for row in rows)
     upper.plot([0, longest], [0, longest], color=style.QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)

@@ -23,8 +23,8 @@ from loadstone.report.figures.names import LINES, short
 MOST_PANELS = 4
 _LEAST, _DEEPEST = 0.004, 9
 """Of the whole: what is thinner is not drawn, and neither what is deeper."""
-_WIDTH, _LETTER = 11.0, 0.0063
-"""Of the figure, inches: the names of calls need room; and of a letter, as a share of that."""
+_LETTER = 0.0693
+"""Inches."""
 _JOIN = " > "
 
 
@@ -46,8 +46,7 @@ def flame(content: Content) -> Figure | None:
         return None
     deepest = max(min(max(row.depth for row in rows), _DEEPEST) for _, rows in pairs)
     titles = [short(treatment) for treatment, _ in pairs]
-    figure, panels = style.panels(titles, 1, 0.62 + 0.27 * deepest)
-    figure.set_figwidth(_WIDTH)
+    figure, panels = style.panels(titles, 1, 0.62 + 0.27 * deepest, 1.2 * style.wide())
     services = _services(content)
     for axes, (_, rows) in zip(panels, pairs, strict=True):
         below, total = _inclusive(rows)
@@ -94,13 +93,13 @@ def _draw(axes: Axes, below: dict[tuple[str, ...], float], total: float, colours
         alpha = 0.12 if weak else 0.3
         axes.barh(depth, 100 * width, left=100 * left, height=0.92, color=colour, alpha=alpha, linewidth=0)
         axes.barh(depth, 100 * width, left=100 * left, height=0.92, fill=False, edgecolor=colour, linewidth=0.7)
-        if text := _fitting(path[-1], width):
+        if text := _fitting(path[-1], width * 1.2 * style.wide()):
             axes.annotate(text, (100 * left, depth), (3, 0), textcoords="offset points", va="center", fontsize=7)
 
 
-def _fitting(name: str, width: float) -> str:
+def _fitting(name: str, inches: float) -> str:
     """As much of the name as has room; nothing where that is less than three letters."""
-    letters = int((width - 0.004) / _LETTER)
+    letters = int((inches - 0.044) / _LETTER)
     return name if len(name) <= letters else f"{name[: letters - 1]}…" if letters >= 4 else ""
 
 

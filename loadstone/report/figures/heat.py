@@ -19,7 +19,7 @@ from loadstone.report.figures.names import short
 
 _STEPS = 20
 """Of latency in a decade, as the table of it has them."""
-_COLOURS = LinearSegmentedColormap.from_list("heat", [(0.0, 0.447, 0.698, 0.12), (0.0, 0.447, 0.698, 1.0)])
+COLOURS = LinearSegmentedColormap.from_list("heat", [(0.0, 0.447, 0.698, 0.12), (0.0, 0.447, 0.698, 1.0)])
 """From hardly anything to the first colour: where nothing is, the page shows through, whether it is light or dark."""
 
 
@@ -44,7 +44,7 @@ def heat(content: Content) -> Figure | None:
             grid[_level(row) - bottom, round(row.from_s / width)] = row.count
         share = np.sqrt(grid / np.nanmax(grid))  # by area as the eye takes it: rare slow requests stay visible
         extent = (0.0, grid.shape[1] * width, bottom, top)
-        axes.imshow(share, origin="lower", aspect="auto", extent=extent, cmap=_COLOURS, vmin=0, interpolation="nearest")
+        axes.imshow(share, origin="lower", aspect="auto", extent=extent, cmap=COLOURS, vmin=0, interpolation="nearest")
         axes.grid(visible=False)
         ticks = [level for level in range(bottom, top + 1) if (level - 1) % _STEPS == 0]
         axes.set_yticks(ticks, [format.number(1e-3 * 10 ** ((level - 1) / _STEPS)) for level in ticks])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from loadstone.report.content import Content
-from loadstone.report.figures import cpu, load, operations, reference, spectrum
+from loadstone.report.figures import bars, cpu, curves, grids, load, operations, reference, spectrum
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,9 @@ KINDS = (
         "latency",
         load.latency,
         "{percentile} against offered load",
-        "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. An arrow "
-        "at the axis is a trial that broke and was stopped: it has no latency. "
+        "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. At fixed "
+        "loads a line goes through the means over repetitions with its 95 % band; the treatment's marker is at the "
+        "median. An arrow at the axis is a trial that broke and was stopped: it has no latency. "
         "A vertical line with its band is a capacity, where 95 % of trials hold, with its 95 % interval.",
         "load",
         (
@@ -45,6 +46,56 @@ KINDS = (
             "Every trial is one marker. A client that waits for a slow answer sends fewer requests: do not compare "
             "these latencies with those of an open loop.",
         ),
+    ),
+    Kind(
+        "latency-close",
+        curves.close,
+        "{percentile} against offered load, close up",
+        "As before, on a linear axis up to a little above the SLO's limit (without one up to three times the lowest "
+        "median) and to the first load above it.",
+        "curves",
+    ),
+    Kind(
+        "mean-latency",
+        curves.means,
+        "Mean latency against offered load",
+        "The mean over a trial's requests: of trials a line through the geometric means with its 95 % band, and a "
+        "marker at the median.",
+        "curves",
+    ),
+    Kind(
+        "grid",
+        grids.percentiles,
+        "{percentile} over two numbers that the study varies",
+        "Median over the trials of each pair, in ms. Darker is slower.",
+        "curves",
+        wide=True,
+    ),
+    Kind(
+        "grid-mean",
+        grids.means,
+        "Mean latency over two numbers that the study varies",
+        "Median over the trials of each pair, in ms. Darker is slower.",
+        "curves",
+        wide=True,
+    ),
+    Kind(
+        "bars",
+        bars.at_loads,
+        "Treatments beside each other",
+        "Means over trials with their 95 % intervals. Not completed: of the requests that were scheduled, those "
+        "without a good answer when the window ended.",
+        "curves",
+        wide=True,
+    ),
+    Kind(
+        "breaking-bars",
+        bars.breaking,
+        "Breaking points beside each other",
+        "With the 95 % interval of each. Where the search has no estimate yet, only the range that it lies in, or an "
+        "arrow from its one known end.",
+        "breaking_points",
+        wide=True,
     ),
     Kind(
         "hold",
@@ -63,6 +114,22 @@ KINDS = (
         "failed or was answered later. An arrow at the axis is a trial that broke and was stopped: it has none.",
         "load",
         ("Throughput against clients (closed loop)", "Requests completed within the measured window."),
+    ),
+    Kind(
+        "dropped",
+        curves.dropped,
+        "Dropped requests against offered load",
+        "Of the requests that were scheduled in the window those without a good answer in time; an answer after the "
+        "window's end counts as good. Means over trials with their 95 % band, a marker at the median.",
+        "curves",
+    ),
+    Kind(
+        "unfinished",
+        curves.unfinished,
+        "Not completed in the window against offered load",
+        "Of the requests that were scheduled in the window those without a good answer when it ended: what "
+        "wrk2 does not count as completed. Means over trials with their 95 % band, a marker at the median.",
+        "curves",
     ),
     Kind(
         "spectrum",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import median
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from loadstone.analysis.breaking_point import Estimate
+from loadstone.analysis.curves import CurvePoint
 from loadstone.analysis.latency import LoadPoint
 from loadstone.report import format
 from loadstone.report.content import Content, HoldPoint
 from loadstone.report.figures import style
-from loadstone.report.figures.names import TreatmentSeries, panelled, short
+from loadstone.report.figures.names import TreatmentSeries, handles, panelled, short
 
 _Points = Sequence[LoadPoint]
 
@@ -26,17 +27,19 @@ def latency(content: Content) -> Figure | None:
     rows, broken = _points(content, column)
     if not rows:
         return None
-    figure, pairs = _panels(content)
+    lines = content.rows(CurvePoint, quantity=column)
+    figure, pairs = panels(content)
     for axes, series in pairs:
         for group in series:
             _capacity(axes, group)
+            curve(axes, group, lines)
             _trials(axes, group, rows, broken, column)
         objective(axes, content)
-        style.plain_scale(axes, "x", [row.load for row in (*rows, *broken)])
-        style.plain_scale(axes, "y", [getattr(row, column) for row in rows] + [limit], log=True)
+        style.plain_scale(axes, "x", _of(series, (*rows, *broken), "load"))
+        style.plain_scale(axes, "y", [*_of(series, rows, column), limit], log=True)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
-    _legend(figure, pairs[0][1], rows, broken)
+    _legend(figure, content, rows, broken)
     return figure
 
 
@@ -45,19 +48,21 @@ def throughput(content: Content) -> Figure | None:
     rows, broken = _points(content, "throughput")
     if not rows:
         return None
-    figure, pairs = _panels(content)
+    lines = content.rows(CurvePoint, quantity="throughput")
+    figure, pairs = panels(content)
     for axes, series in pairs:
-        loads = [row.load for row in (*rows, *broken)]
+        loads = _of(series, (*rows, *broken), "load")
         if not content.closed:
             axes.plot([min(loads), max(loads)], [min(loads), max(loads)], color=style.QUIET, linewidth=1, zorder=1)
         for group in series:
+            curve(axes, group, lines)
             _trials(axes, group, rows, broken, "throughput")
         style.plain_scale(axes, "x", loads, log=False)
-        style.plain_scale(axes, "y", [row.throughput for row in rows] if content.closed else loads, log=False)
+        style.plain_scale(axes, "y", _of(series, rows, "throughput") if content.closed else loads, log=False)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel("completed (requests/s)")
     ideal = [] if content.closed else [Line2D([], [], color=style.QUIET, linewidth=1, label="all completed")]
-    _legend(figure, pairs[0][1], rows, broken, *ideal)
+    _legend(figure, content, rows, broken, *ideal)
     return figure
 
 
@@ -76,7 +81,7 @@ def holding(content: Content) -> Figure | None:
         axes.plot(load, [row.probability for row in rows], color=colour, linewidth=1.6)
         assert treatment.searched is not None and treatment.searched.result is not None
         _around(axes, treatment.searched.result.breaking_point, style.QUIET, "--")
-        if capacity := _capacity(axes, TreatmentSeries(treatment, "", style.COLOURS[2], "-")):
+        if capacity := _capacity(axes, TreatmentSeries(treatment, "", style.COLOURS[2], "-", "")):
             name = f"{short(treatment)}\n" if len(found) > 1 else ""
             axes.set_title(f"{name}{format.number(capacity.value)} {format.interval(capacity.low, capacity.high)}")
         full = [row for row in treatment.trials if row.phase in ("fine", "confirm")]
@@ -112,10 +117,27 @@ def load_label(content: Content) -> str:
     return "clients in a closed loop" if content.closed else "offered load (requests/s)"
 
 
-def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[TreatmentSeries]]]]:
+def panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[TreatmentSeries]]]]:
+    """A panel for each group of treatments, with the same loads where the application is the same."""
     groups = panelled(content.treatments)
-    figure, axes = style.panels([title for title, _ in groups], 2, sharex=True, sharey=True)
+    alike = len({treatment.application for treatment in content.treatments}) == 1
+    figure, axes = style.panels([title for title, _ in groups], 2, sharex=alike, sharey=alike)
     return figure, [(axis, series) for axis, (_, series) in zip(axes, groups, strict=True)]
+
+
+def curve(axes: Axes, series: TreatmentSeries, every: Sequence[CurvePoint], scale: float = 1.0) -> None:
+    """Of one quantity at fixed loads: a line through the means with their 95 % band, a marker at each median."""
+    points = [point for point in every if point.treatment == series.treatment.label]
+    if not points:
+        return
+    loads = [point.load for point in points]
+    low, high = ([scale * style.known(getattr(point, end)) for point in points] for end in ("low", "high"))
+    axes.fill_between(loads, low, high, color=series.colour, alpha=0.15, linewidth=0, zorder=1)
+    look: dict[str, Any] = {"color": series.colour, "zorder": 4}
+    axes.plot(loads, [scale * point.mean for point in points], linestyle=series.line, lw=1.2, **look)
+    medians = [scale * point.median for point in points]
+    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.5}
+    axes.plot(loads, medians, linestyle="", marker=series.marker, markersize=5, **edge, **look)
 
 
 def _points(content: Content, column: str) -> tuple[list[LoadPoint], list[LoadPoint]]:
@@ -125,23 +147,23 @@ def _points(content: Content, column: str) -> tuple[list[LoadPoint], list[LoadPo
     return valued, [row for row in rows if row.aborted_at_s is not None]
 
 
+def _of(series: Sequence[TreatmentSeries], rows: Sequence[LoadPoint], column: str) -> list[float]:
+    """A column of the treatments of one panel."""
+    labels = {group.treatment.label for group in series}
+    return [getattr(row, column) for row in rows if row.treatment in labels]
+
+
 def _trials(
     axes: Axes, series: TreatmentSeries, every: Sequence[LoadPoint], broken: Sequence[LoadPoint], column: str
 ) -> None:
-    """Every trial of the treatment as a marker; at fixed loads a line through the medians of the valid ones."""
+    """Every trial of the treatment as a marker of its verdict: a small one where a curve goes through their medians."""
     rows, stopped = ([row for row in some if row.treatment == series.treatment.label] for some in (every, broken))
     for invalid in (False, True):
         loads = [row.load for row in stopped if (row.verdict == "invalid") is invalid]
         style.broken(axes, loads, style.QUIET if invalid else series.colour)
     for verdict in style.VERDICTS:
         points = [(row.load, getattr(row, column)) for row in rows if row.verdict == verdict]
-        style.scatter(axes, points, verdict, series.colour)
-    by_load: dict[float, list[float]] = defaultdict(list)
-    for row in rows:
-        if row.phase in ("fixed", "closed") and row.verdict != "invalid":
-            by_load[row.load].append(getattr(row, column))
-    medians = sorted((load, median(values)) for load, values in by_load.items())
-    axes.plot(*zip(*medians, strict=True), color=series.colour, linestyle=series.line, lw=1.2) if medians else None
+        style.scatter(axes, points, verdict, series.colour, small=any(row.phase in ("fixed", "closed") for row in rows))
 
 
 def _capacity(axes: Axes, series: TreatmentSeries) -> Estimate | None:
@@ -158,11 +180,10 @@ def _around(axes: Axes, load: Estimate, colour: str, line: str) -> None:
     axes.axvline(load.value, color=colour, linestyle=line, linewidth=1, zorder=1)
 
 
-def _legend(figure: Figure, series: list[TreatmentSeries], rows: _Points, broken: _Points, *more: Line2D) -> None:
-    lines = [Line2D([], [], color=group.colour, linestyle=group.line, label=group.name) for group in series]
-    treatments = lines if len(lines) > 1 else []
+def _legend(figure: Figure, content: Content, rows: _Points, broken: _Points, *more: Line2D) -> None:
     arrow = [style.broken_handle()] if broken else []
-    style.legend(figure, [*treatments, *style.verdict_handles({row.verdict for row in rows}), *arrow, *more])
+    verdicts = style.verdict_handles({row.verdict for row in rows})
+    style.legend(figure, [*handles(panelled(content.treatments)), *verdicts, *arrow, *more])
 
 
 def _stacked(loads: list[float], level: float, step: float) -> list[tuple[float, float]]:

@@ -34,7 +34,7 @@ class AtLoad(Protocol):
 
 _Valid = TypeVar("_Valid", bound=OfTrial)
 _Treated = TypeVar("_Treated", bound=Treated)
-MOST_LOADS = 8
+MOST_LOADS = 12
 """Bars of one treatment; of more loads as many are shown, spread evenly from the lowest to the highest."""
 
 

@@ -43,6 +43,15 @@ NODES = (
         "trial is a dot, lines are medians. {nodes}; at most the six busiest are drawn.",
         "metrics_nodes",
     ),
+    Kind(
+        "nodes-bars",
+        busy.node_bars,
+        "CPU of every node at the highest load",
+        "Busy time (user, system and interrupts) over the window ({window}), in cores: the median over the valid "
+        "trials of each treatment's highest load. Nodes that share one machine are counted by what runs in them.",
+        "metrics_nodes",
+        wide=True,
+    ),
 )
 SERVICES = (
     Kind(

@@ -19,9 +19,7 @@ from loadstone.report.figures.load import load_label
 _Placed = TypeVar("_Placed", PlacementLoad, PlacementCstate)
 MOST = 12
 """Placements that are drawn: of more, the fastest half of these and the slowest."""
-_MOST_LOADS = 10
-_PANELS = 4
-_WIDE = 9.2
+_MOST_LOADS = 12
 _FAR = 20
 """From here the lowest bar would be no bar any more; the scale is logarithmic then."""
 
@@ -110,8 +108,7 @@ def _by_load(
         return None
     groups = list(dict.fromkeys(row.others for row in rows))
     titles = [" · ".join(filter(None, (group, label))) for group in groups for _, label in quantities]
-    figure, panels = style.panels(titles, 1, 2.5, sharex=False)
-    figure.set_figwidth(_WIDE)
+    figure, panels = style.panels(titles, 1, 2.5, style.wide(), sharex=False)
     looks = _looks(rows)
     each = iter(panels)
     for group in groups:
@@ -188,12 +185,11 @@ def _by_placement(
     at = [
         (group, load)
         for group in groups
-        for load in loads.shown((row.load for row in rows if row.others == group), _PANELS)
+        for load in loads.shown((row.load for row in rows if row.others == group), _MOST_LOADS)
     ]
     unit = "clients" if content.closed else "req/s"
     titles = [" · ".join(filter(None, (group, f"{format.number(load)} {unit}"))) for group, load in at]
-    figure, panels = style.panels(titles, 2, 2.6, sharey=True)
-    figure.set_figwidth(_WIDE)
+    figure, panels = style.panels(titles, 2, 2.6, style.wide(), sharey=True)
     for axes, (group, load) in zip(panels, at, strict=True):
         heights = {
             name: {row.placement: value for row, value in values if row.others == group and row.load == load}

@@ -30,9 +30,7 @@ def values(content: Content) -> Figure | None:
     if not by_unit:
         return None
     counts = [len(some) for some in by_unit.values()]
-    figure = Figure(
-        figsize=(1.4 * style.WIDTH, 0.7 + sum(0.75 + _ROW * count for count in counts)), layout="constrained"
-    )
+    figure = Figure(figsize=(style.wide(), 0.7 + sum(0.75 + _ROW * count for count in counts)), layout="constrained")
     panels = figure.subplots(len(by_unit), 1, squeeze=False, height_ratios=[count + 1.5 for count in counts])[:, 0]
     for axes, (unit, some) in zip(panels, by_unit.items(), strict=True):
         for place, row in enumerate(some):
@@ -78,8 +76,7 @@ def percentiles(content: Content) -> Figure | None:
     if not spans:
         return None
     names = {row.span: row.quantity.rpartition(", ")[0] for row in rows}
-    figure, panels = style.panels([names[span] for span in spans], 3, 2.3)
-    figure.set_size_inches(1.5 * style.WIDTH, figure.get_figheight())
+    figure, panels = style.panels([names[span] for span in spans], 3, 2.3, style.wide())
     settings = list(dict.fromkeys(row.setting for row in rows))
     measures = [measure for measure in LATENCIES if any(row.measure == measure for row in rows)]
     for axes, span in zip(panels, spans, strict=True):

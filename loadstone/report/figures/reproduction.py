@@ -45,8 +45,7 @@ def percentiles(content: Content) -> Figure | None:
     treatments = list(dict.fromkeys(row.treatment for row in rows))[:MOST_TREATMENTS]
     if not spans:
         return None
-    figure, panels = style.panels([_short(span) for span in spans], 3 if len(spans) > 4 else 2, 2.3)
-    figure.set_size_inches(1.5 * style.WIDTH, figure.get_figheight())
+    figure, panels = style.panels([_short(span) for span in spans], 3 if len(spans) > 4 else 2, 2.3, style.wide())
     names = {treatment.label: short(treatment) for treatment in content.treatments}
     highest = max(row.percentile for row in rows)
     ticks = [0, *(tick for tick in TICKS if tick != 50 and tick <= highest)]

@@ -18,6 +18,9 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
+from loadstone.report.figures import texts
+from loadstone.report.figures.look import COLUMN, USUAL, Look
+
 INK, QUIET, GRID = "#1f2933", "#66727f", "#dfe3e8"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito, "Color universal design" (2008), without black and yellow, which vanish on one background or other."""
@@ -72,29 +75,46 @@ _RC: dict[Any, Any] = {
     "pdf.fonttype": 42,
 }
 PNG_DPI = 144
-WIDTH, HEIGHT = 5.8, 3.5
-"""Inches: a text column, so that labels keep their size in a paper."""
+HEIGHT = 3.5
+"""Inches, of a single panel."""
 _SEVERAL = 2.9
 """The height of each of several panels."""
+_NARROWEST = 1.85
+"""Inches of a panel: of what is narrower fewer stand side by side."""
+_GAP = 0.33
+"""Inches between the columns of a page."""
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def styled(look: Look = USUAL) -> Iterator[None]:
     """Draw and save inside this, whatever the user's own matplotlib settings are."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_RC)
+        matplotlib.rcParams.update(_RC | {"figure.figsize": (look.width, HEIGHT)} | look.settings)
         yield
 
 
+def width() -> float:
+    """Of a figure, in inches."""
+    return float(matplotlib.rcParams["figure.figsize"][0])
+
+
+def wide() -> float:
+    """Of a figure that spans the page, in inches: of a narrow one two columns with their gap."""
+    return 2 * width() + _GAP if width() < COLUMN else 1.6 * width()
+
+
 def panels(
-    titles: Sequence[str], columns: int, height: float | None = None, **shared: Any
+    titles: Sequence[str], columns: int, height: float | None = None, wide: float | None = None, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel per title, at most ``columns`` side by side; a single panel needs no title."""
-    height = height or (HEIGHT if len(titles) == 1 else _SEVERAL)
-    columns = min(columns, len(titles))
+    """A figure with one panel per title, at most ``columns`` side by side; a single panel needs no title.
+
+    ``wide`` is its width in inches where it is not the usual one.
+    """
+    height, across = height or (HEIGHT if len(titles) == 1 else _SEVERAL), wide or width()
+    columns = max(1, min(columns, len(titles), int(across / _NARROWEST)))
     rows = -(-len(titles) // columns)
-    figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
+    figure = Figure(figsize=(across, height * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
     axes = list(grid.flat)
     for spare in axes[len(titles) :]:
@@ -123,11 +143,20 @@ def plain_scale(axes: Axes, which: str, values: Iterable[float | None], log: boo
 
 
 def legend(figure: Figure, handles: Sequence[Any]) -> None:
-    """Above the panels, where it can hide nothing; read row by row, while matplotlib fills column by column."""
-    columns = min(len(handles), 5)
+    """Above the panels, where it can hide nothing; read row by row, while matplotlib fills column by column.
+
+    As many columns as there is room for; the figure becomes higher by what they take.
+    """
+    if not handles:
+        return
+    room = figure.get_figwidth() - 0.1
+    for handle in handles:
+        handle.set_label(texts.wrapped(handle.get_label(), room - texts.HANDLE, "legend.fontsize"))
+    columns = texts.columns([handle.get_label() for handle in handles], room, most=5)
     by_column = [handle for column in range(columns) for handle in handles[column::columns]]
-    if handles:
-        figure.legend(handles=by_column, loc="outside upper left", ncols=columns)
+    lines = -(-len(handles) // columns) - 1
+    figure.set_figheight(figure.get_figheight() + lines * 1.5 * texts.size("legend.fontsize") / 72)
+    figure.legend(handles=by_column, loc="outside upper left", ncols=columns)
 
 
 def verdict_handles(present: set[str]) -> list[Line2D]:
@@ -142,16 +171,16 @@ def verdict_handles(present: set[str]) -> list[Line2D]:
     return handles
 
 
-def scatter(axes: Axes, points: Sequence[tuple[float, float]], verdict: str, colour: str) -> None:
+def scatter(axes: Axes, points: Sequence[tuple[float, float]], verdict: str, colour: str, small: bool = False) -> None:
     """Trials as markers of their verdict; invalid ones are grey and hollow."""
     if not points:
         return
     x, y = zip(*points, strict=True)
-    look = VERDICTS[verdict]
+    look = VERDICTS[verdict] | ({"s": 0.4 * VERDICTS[verdict]["s"], "linewidths": 0.9} if small else {})
     if verdict == "invalid":
         axes.scatter(x, y, facecolors="none", edgecolors=QUIET, zorder=2, **look)
     elif verdict == "held":
-        axes.scatter(x, y, color=colour, alpha=0.85, linewidths=0, zorder=3, **look)
+        axes.scatter(x, y, color=colour, alpha=0.5 if small else 0.85, zorder=3, **{**look, "linewidths": 0})
     else:
         axes.scatter(x, y, color=colour, zorder=3, **look)
 
@@ -216,6 +245,8 @@ def settle(figure: Figure) -> None:
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
+        if texts.settle(figure):
+            engine.execute(figure)
         figure.set_layout_engine()
 
 
@@ -226,7 +257,7 @@ def _shorter(svg: bytes) -> bytes:
     names = {name: b"m%d" % place for place, name in enumerate(dict.fromkeys(_MARKER.findall(svg)))}
     svg = _MARKER.sub(lambda found: names[found[0]], svg)
     svg = _ALIKE.sub(_grouped, _UNTURNED.sub(b"", svg))
-    svg = svg.replace(b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', sans-serif")
+    svg = _FAMILY.sub(rb"font-family: \1, sans-serif", svg)
     looks: dict[bytes, int] = {}
     svg = _LOOK.sub(lambda found: b' class="k%d"' % looks.setdefault(found[1], len(looks)), svg)
     rules = b"".join(b".k%d{%s}" % (place, look) for look, place in looks.items())
@@ -239,6 +270,7 @@ def _grouped(found: re.Match[bytes]) -> bytes:
     return b'\n<g style="%s">%s\n</g>' % (style, found[0].replace(b' style="%s"' % style, b"").replace(b"     ", b""))
 
 
+_FAMILY = re.compile(rb"font-family: ('[^;\"]*')")
 _PLACES = re.compile(rb'\b(?:d|x|y)="[^"]*"')
 _DIGITS = re.compile(rb"(\.\d\d)\d+")
 _UNTURNED = re.compile(rb' transform="rotate\(-?0 [^"]*"')
