@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
 from rich.table import Table
 
 from loadstone.cli.app import Json, Overrides, Parts, Scale, StudyFile, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments import durations, schedule
+from loadstone.experiments import costs, schedule
 from loadstone.experiments.parts import scale_of
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.model.document import Document
@@ -17,7 +20,14 @@ EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
 
 
 def command(
-    study: StudyFile, overrides: Overrides = None, part: Parts = None, scale: Scale = None, json: Json = False
+    study: StudyFile,
+    overrides: Overrides = None,
+    part: Parts = None,
+    scale: Scale = None,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Also the machines that are made for it: for how long, at what price.")
+    ] = False,
+    json: Json = False,
 ) -> None:
     """Show the treatments and trials of a study without starting anything."""
     document = Document.read(study)
@@ -25,9 +35,15 @@ def command(
     for note in grouped(tuple(dict.fromkeys(note for plan in plans.values() for note in plan.notes))):
         warn(note)
     sizes = {name: _size(plan) for name, plan in plans.items()}
+    machines = {name: costs.of(plan) for name, plan in plans.items()} if cost else {}
     if json:
         data = {
-            name: {**plan.as_data(), "expected_trials": round(trials), "expected_seconds": _whole(seconds)}
+            name: {
+                **plan.as_data(),
+                "expected_trials": round(trials),
+                "expected_seconds": _whole(seconds),
+                **({"machines": machines[name].as_data()} if cost else {}),
+            }
             for (name, plan), (trials, seconds) in zip(plans.items(), sizes.values(), strict=True)
         }
         print_json(data.get("", {"parts": data}))
@@ -35,12 +51,16 @@ def command(
     if "" in plans:
         _print_treatments(plans[""])
         out.print(_sized(plans[""], *sizes[""]), markup=False)
+        if cost:
+            out.print(str(machines[""]), markup=False)
         return
     if len(plans) == 1:
         _print_treatments(*plans.values())
     for name, plan in plans.items():
         text = f"{name}: {plural(len(plan.treatments), 'treatment')}; {_sized(plan, *sizes[name])}"
         out.print(text, markup=False)
+        if cost:
+            out.print(f"{name}: {machines[name]}", markup=False)
     trials = sum(trials for trials, _ in sizes.values())
     seconds = [known for _, known in sizes.values() if known is not None]
     longer = ", and parts whose answers decide how long they take" if len(seconds) < len(sizes) else ""
@@ -52,8 +72,7 @@ def command(
 
 def _size(plan: Plan) -> tuple[float, float | None]:
     """About how many trials, and how many seconds they take; None where only a first trial can tell."""
-    trials, each = schedule.remaining(plan, []), durations.trial_seconds(plan)
-    return trials, None if each is None else trials * each
+    return schedule.remaining(plan, []), costs.seconds(plan)
 
 
 def _whole(seconds: float | None) -> int | None:

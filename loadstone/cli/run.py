@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from loadstone import plugins
 from loadstone.analysis.gate import Gated, Limit, parse
 from loadstone.analysis.gate import limits as beside_limits
 from loadstone.cli import gating
@@ -24,7 +25,7 @@ from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, writing
 from loadstone.experiments.left_overs import left_overs
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.provisioning import infrastructure_of
+from loadstone.experiments.provisioning import demands, infrastructure_of
 from loadstone.experiments.sessions import Session
 from loadstone.infrastructure import journal, temporary
 from loadstone.infrastructure.binary import stone_version
@@ -65,6 +66,10 @@ def command(
             "--gate", metavar="LIMIT", help="Exit with 5 where this certainly fails: 'capacity >= 1200'; repeatable."
         ),
     ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep the machines that were made for the study; `status` says what they cost."),
+    ] = False,
     fail_undecided: gating.FailUndecided = False,
     junit: gating.Junit = None,
     markdown: gating.Markdown = None,
@@ -84,12 +89,14 @@ def command(
         choose = sessions.of_run if resume else sessions.of_study
         chosen = choose(results, study, overrides or [], part or [], scale)
         _require_searches([session.plan for session in chosen], limits)
+        if keep:
+            _require_machines([session.plan for session in chosen])
         warnings = [other] if other else []
         if chosen[0].part:
-            _run_parts(chosen, emulated_ok, warnings, json)
+            _run_parts(chosen, emulated_ok, warnings, keep, json)
             return
         (session,) = chosen
-        ledger = _run(session, emulated_ok, warnings)
+        ledger = _run(session, emulated_ok, warnings, keep)
     gated = _gated(ledger, limits)
     try:
         _print_outcome(session.plan, ledger, gated, json)
@@ -99,7 +106,7 @@ def command(
         gating.require(gated, fail_undecided)
 
 
-def _run(session: Session, emulated_ok: bool, warnings: list[str]) -> Ledger:
+def _run(session: Session, emulated_ok: bool, warnings: list[str], keep: bool) -> Ledger:
     """Start a run, or go on with one, and conduct it; ``warnings`` are added to those of the preflight."""
     plan, ledger = session.plan, session.ledger
     recover(plan)
@@ -114,11 +121,11 @@ def _run(session: Session, emulated_ok: bool, warnings: list[str]) -> Ledger:
         facts = runs.provenance(versions, nodes, warnings, commit_of(session.study.absolute().parent))
         ledger = runs.ledger_of(session.create(facts), plan)
     with ledger.locked():
-        _conduct(plan, ledger, driver, warnings)
+        _conduct(plan, ledger, driver, warnings, keep)
     return ledger
 
 
-def _run_parts(chosen: list[Session], emulated_ok: bool, warnings: list[str], json: bool) -> None:
+def _run_parts(chosen: list[Session], emulated_ok: bool, warnings: list[str], keep: bool, json: bool) -> None:
     """Run one part after the other; what fails in one does not stop the next, and the first failure is raised at the
     end."""
     from loadstone.report import parts_page
@@ -128,7 +135,7 @@ def _run_parts(chosen: list[Session], emulated_ok: bool, warnings: list[str], js
     for session in chosen:
         err.print(f"part {session.part}", style="bold", markup=False)
         try:
-            done.append(_run(session, emulated_ok, warnings))
+            done.append(_run(session, emulated_ok, warnings, keep))
             _print_outcome(session.plan, done[-1], [], False, err)
         except Interrupted as error:
             if not done:
@@ -151,13 +158,13 @@ def _run_parts(chosen: list[Session], emulated_ok: bool, warnings: list[str], js
         raise failures[0]
 
 
-def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) -> None:
+def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str], keep: bool) -> None:
     name = f"{plan.study.name}-{runs.name_of(ledger.folder)}"
     for warning in [*warnings, *left_overs(name, plan.study.cluster.infrastructure)]:
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     # What a killed run of this folder left behind would disturb, and holds its ports.
-    left = [entry.name for entry in journal.entries() if entry.name.startswith(f"{name}-")]
+    left = [entry.name for entry in journal.entries() if entry.name.startswith(f"{name}-") and not entry.kept]
     if left:
         journal.remove_all(left)
     known = f", {plural(len(ledger.records), 'trial')} already finished" if ledger.records else ""
@@ -165,7 +172,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
         display.note(f"{plan.study.name}: {load_summary(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
         display.note(f"results: {ledger.folder}")
         try:
-            Conductor(plan, ledger, infrastructure_of(plan.study.cluster, name), driver, display).run()
+            Conductor(plan, ledger, infrastructure_of(plan.study.cluster, name), driver, display, keep).run()
         except Interrupted as error:
             kept = plural(len(ledger.records), "finished trial")
             raise Interrupted(
@@ -185,6 +192,12 @@ def _require_searches(plans: Sequence[Plan], limits: Sequence[Limit]) -> None:
             "--gate needs a study that searches the capacity: load: {capacity: {slo: {p99: 200ms}}};"
             " at fixed rates, `loadstone compare --max-regression 5%` compares two runs"
         )
+
+
+def _require_machines(plans: Sequence[Plan]) -> None:
+    clusters = {cluster.infrastructure for plan in plans for cluster, _ in demands(plan)}
+    if not any(plugins.find("infrastructure", name).makes_machines for name in clusters):
+        raise InputError(f"--keep: infrastructure {', '.join(sorted(clusters))} makes no machines; remove the option")
 
 
 def _gated(ledger: Ledger, limits: Sequence[Limit]) -> list[Gated]:

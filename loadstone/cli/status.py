@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from loadstone.experiments.pruning import foretold
 from loadstone.experiments.resume import look
 from loadstone.experiments.schedule import remaining
 from loadstone.infrastructure import journal
+from loadstone.infrastructure.cloud import held
 from loadstone.report.format import plural
 
 EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-light --json[/]"
@@ -21,14 +23,19 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
     from loadstone.report import terminal  # a slow import that --help does not need
 
     up = [entry.name for entry in journal.entries()]
+    machines, now = held.listed(), datetime.now(UTC)
     folder = runs.locate(results, run) if run or runs.any_in(results) else None
     found = [_state(each) for each in runs.parts_of(folder)] if folder is not None else []
     if json:
         several = folder is not None and runs.parts_of(folder) != [folder]
         shown: dict[str, Any] | None = found[0] if found else None
-        print_json({"deployments": up, "run": {"folder": str(folder), "parts": found} if several else shown})
+        state = {"folder": str(folder), "parts": found} if several else shown
+        made = {name: {**each.model_dump(mode="json"), "cost": each.cost(now)} for name, each in machines.items()}
+        print_json({"deployments": up, "machines": made, "run": state})
         return
     out.print("deployments: " + (", ".join(up) or "none"), markup=False)
+    for name, each in machines.items():
+        out.print(f"{name}: {each.sentence(now)}; loadstone down {name} gives them back", markup=False)
     if folder is None:
         out.print(f"no run in {results}/ yet; `loadstone run STUDY` starts one", markup=False)
     for state in found:

@@ -76,9 +76,19 @@ def command(
         warn("`up` does not tune hosts; only `loadstone run` does")
     nodes = demand(plan.study.cluster, plan.treatments[0]).of(infrastructure_of(plan.study.cluster, name))
     with interruptible(), Display() as display:
-        provision = provide(plan.treatments[0], nodes, display)
+        wanted = demand(plan.study.cluster, plan.treatments[0])
+        nodes.acquire(wanted.software, wanted.managers, display.step)
+        provision = _provided(plan, nodes, display)
         deployed = None if cluster_only else _deploy(plan, name, nodes, provision, display)
     _print_outcome(plan, name, provision, deployed, json)
+
+
+def _provided(plan: Plan, nodes: Infrastructure, display: Display) -> Provision:
+    try:
+        return provide(plan.treatments[0], nodes, display)
+    except BaseException:
+        nodes.give_back(False, display.step)
+        raise
 
 
 def _deploy(plan: Plan, name: str, nodes: Infrastructure, provision: Provision, display: Display) -> Deployed:
@@ -89,6 +99,7 @@ def _deploy(plan: Plan, name: str, nodes: Infrastructure, provision: Provision, 
         return deployed
     except BaseException:
         nodes.release()
+        nodes.give_back(False, display.step)
         raise
 
 

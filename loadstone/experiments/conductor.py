@@ -36,10 +36,11 @@ class Conductor:
         infrastructure: Infrastructure,
         driver: Driver,
         listener: Listener,
+        keep: bool = False,
     ) -> None:
         self._plan = plan
         self._ledger = ledger
-        self._provider = Provider(infrastructure, listener)
+        self._provider = Provider(infrastructure, listener, keep)
         self._driver = driver
         self._listener = listener
         self._disk_space = DiskSpace(ledger.folder, listener)
@@ -62,9 +63,9 @@ class Conductor:
                     raise TrialsInvalid(f"stopped by trial.on_invalid: trial {trial.id} is invalid: {reasons}")
         finally:
             try:
-                self._give_back()
+                self._end()
             except Interrupted:  # in the middle of it: it is done whole, then the run ends
-                self._give_back()
+                self._end()
                 raise
 
     def _outlook(self, trial: Trial) -> Outlook:
@@ -169,6 +170,12 @@ class Conductor:
             self._deployed = None
         finally:
             self._provider.release()
+
+    def _end(self) -> None:
+        try:
+            self._give_back()
+        finally:
+            self._provider.give_back()
 
     def _finish(self, trial: Trial, started: datetime, measured: Measured, warnings: list[str]) -> FinishedTrial:
         nodes = self._provider.provision.nodes

@@ -16,12 +16,14 @@ from loadstone.model.trial import Treatment
 def findings(plan: Plan, treatment: Treatment, nodes: Sequence[Node]) -> list[Finding]:
     """An error for each worker that is a virtual machine and not declared as one, or the other way round.
 
-    Guests that are yet to be made are not looked at, nor nodes that only a deployment reaches: there the audit says it.
+    Machines that are yet to be made are not looked at, nor nodes that only a deployment reaches: there the audit says
+    it.
     """
     level, study = treatment.settings.environment, plan.of(treatment).study
     if not study.names_environment or level in GUESTS:
         return []
-    workers = [node for node in nodes if node.role == "worker" and not node.reach.through_cluster]
+    unseen = [node for node in nodes if node.reach.through_cluster or node.reach.planned]
+    workers = [node for node in nodes if node.role == "worker" and node not in unseen]
     declared = study.cluster.machine == "vm"
     return [_finding(node, str(level), declared) for node in workers if _is_guest(node) not in (None, declared)]
 

@@ -25,7 +25,7 @@ _COMMON = {"arrival", "rates", "capacity", "closed", "slo", "connections", "driv
 _OF_CLIENTS = ("think", "pace", "requests", "iterations")
 """Keys of ``load.closed`` that a driver follows where it says so."""
 
-_NOT_EVERYWHERE = ("hosts", "inventory", "link")
+_NOT_EVERYWHERE = ("hosts", "instances", "inventory", "link")
 """Keys of ``cluster`` that only some infrastructures follow, and say so."""
 
 

@@ -18,7 +18,7 @@ def left_overs(run: str, infrastructure: str) -> list[str]:
     for entry in journal.entries():
         own = entry.name == cluster_name(run) or entry.name.startswith(f"{run}-")
         used = infrastructure == "existing" and entry.layer == "infrastructure"
-        if not own and not used:
+        if not own and not used and not entry.kept:
             why = "is up" if entry.name.startswith(UP) else "was left by a run that was killed"
             found.append(f"{entry.name} {why}, and disturbs; remove it with: loadstone down {entry.name}")
     return found

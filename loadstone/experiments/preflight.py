@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from loadstone import plugins
-from loadstone.experiments import emulation, environments, interference, tuning
+from loadstone.experiments import costs, emulation, environments, interference, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demands, infrastructure_of, sketch
@@ -68,6 +68,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
     for cluster, wanted in demands(plan):
         infrastructure = wanted.of(infrastructure_of(cluster, "preflight"))
         findings += infrastructure.preflight(wanted.software, wanted.managers)
+    findings += costs.ends_too_early(plan)
     if any(finding.level == "error" for finding in findings):
         return Inspection(list(dict.fromkeys(findings)), plan.notes)
     found = Inspection(findings, plan.notes)
@@ -95,8 +96,8 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
 
 
 def _yet_to_be_made(nodes: Sequence[Node]) -> bool:
-    """Whether nodes are virtual machines, which cannot be looked at before the study makes them."""
-    return any(node.guest is not None for node in nodes)
+    """Whether nodes are machines that cannot be looked at before the study makes them."""
+    return any(node.guest is not None or node.reach.planned for node in nodes)
 
 
 def _clients_elsewhere(driver: Driver, nodes: Sequence[Node]) -> list[Finding]:

@@ -113,8 +113,11 @@ def provide(treatment: Treatment, infrastructure: Infrastructure, listener: List
 class Provider:
     """Keeps one cluster at a time, its hosts tuned: that of the treatment which runs."""
 
-    def __init__(self, infrastructure: Infrastructure, listener: Listener) -> None:
+    def __init__(self, infrastructure: Infrastructure, listener: Listener, keep: bool = False) -> None:
         self._infrastructure = infrastructure
+        self._keep = keep
+        self._acquired: dict[str, Infrastructure] = {}
+        """By cluster, what has acquired machines, which stay until the end of the run."""
         self._listener = listener
         self._tuner = Tuner(listener)
         self._demand: tuple[Cluster, Demand] | None = None
@@ -142,10 +145,13 @@ class Provider:
         serves = self.serves(treatment, cluster)
         if not serves:
             self.release()
-        infrastructure = for_cluster(self._infrastructure, cluster)
+        wanted = demand(cluster, treatment)
+        known = cluster.model_dump_json()
+        infrastructure = self._acquired.setdefault(known, for_cluster(self._infrastructure, cluster))
+        if not serves:
+            infrastructure.acquire(wanted.software, wanted.managers, self._listener.step)
         self._tune(treatment, infrastructure)
         if not serves:
-            wanted = demand(cluster, treatment)
             self._serving = wanted.of(infrastructure)
             self._provision = provide(treatment, self._serving, self._listener)
             self._demand = cluster, wanted
@@ -178,3 +184,8 @@ class Provider:
                     raise
         finally:
             self._tuner.release()
+
+    def give_back(self) -> None:
+        """At the end of the run: give back the machines that were made for it, or keep them."""
+        for infrastructure in self._acquired.values():
+            infrastructure.give_back(self._keep, self._listener.note)

@@ -122,10 +122,13 @@ def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
     """The machines of nodes, and the names of nodes to which no channel leads.
 
     Emulated hosts may not be made yet, and have the kernel of this machine, whose knobs are those of guests as well.
+    Machines that are yet to be made are left out.
     """
     machines: dict[str, Tunable] = {}
     far = []
     for node in nodes:
+        if node.reach.planned:
+            continue
         if node.reach.through_cluster:  # a container that may change nothing
             far.append(node.name)
             continue

@@ -66,6 +66,25 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """Under which machines are held."""
+
+    machines: int
+    kind: str
+    """What they are, as the provider names it: ``compute_cascadelake_r at chi-uc``."""
+    held_s: float | None = None
+    """For how long; None where they stay until they are given back."""
+    hourly: float | None = None
+    """What one of them costs in an hour; None where the provider does not tell."""
+    currency: str = ""
+    """``EUR``; ``SU`` for service units."""
+
+    def cost(self, machine_hours: float) -> str:
+        """``13.5 SU``; empty where the price is unknown."""
+        return "" if self.hourly is None else f"{self.hourly * machine_hours:.2f} {self.currency}"
+
+
+@dataclass(frozen=True)
 class Provision:
     """Nodes, and the way in to the software that runs on them; None where nothing but the machine is needed."""
 
@@ -88,6 +107,8 @@ class Infrastructure(ABC):
     """Whether it needs nothing but this machine."""
     makes: ClassVar[frozenset[str]] = frozenset()
     """The environments for which it makes virtual machines: ``vm``, ``vm-container``."""
+    makes_machines: ClassVar[bool] = False
+    """Whether it makes machines that cost, and have to be given back."""
     names_workers: ClassVar[bool] = True
     """Whether it names its workers ``worker-1`` and on; else they have names of their own."""
 
@@ -111,6 +132,19 @@ class Infrastructure(ABC):
     @abstractmethod
     def sketch(self, software: str, managers: int) -> list[Node]:
         """The nodes as they would be; makes nothing."""
+
+    def terms(self, managers: int) -> Terms | None:
+        """What the machines would cost and for how long they are held; None of those that one simply has."""
+        return None
+
+    def acquire(self, software: str, managers: int, say: Say) -> None:  # noqa: B027, as most make none
+        """Have the machines, made where there are too few; they stay until ``give_back``. Only where it makes some.
+
+        Raises PreflightError or DeploymentError, with nothing left behind.
+        """
+
+    def give_back(self, keep: bool, say: Say) -> None:  # noqa: B027
+        """Give back the machines that ``acquire`` made, or ``keep`` them until their time is over."""
 
     @abstractmethod
     def provide(self, software: str, managers: int, say: Say) -> Provision:

@@ -40,10 +40,24 @@ class JournalEntry(Model):
         """The name of the cluster's entry that a deployment lies in and vanishes with; empty if it is not ours."""
         return str((self.facts.get("access") or {}).get("cluster", ""))
 
+    @property
+    def kept(self) -> bool:
+        """Whether it is a run's machines that the user kept on purpose."""
+        return bool(self.facts.get("kept"))
+
+    def reached_by(self, name: str) -> bool:
+        """Whether its parts are on machines of another entry: reached by files that belong to that."""
+        return self.name != name and json.dumps(f"{records_folder(name)}/")[1:-1] in json.dumps(self.facts)
+
 
 def cluster_name(name: str) -> str:
     """What the cluster that is made for a deployment or a run is called."""
     return f"{name}-cluster"
+
+
+def machines_name(cluster: str) -> str:
+    """What the machines are called that are made for a cluster, by the cluster's name."""
+    return f"{cluster.removesuffix('-cluster')}-machines"
 
 
 def neighbour_name(name: str) -> str:
@@ -108,11 +122,14 @@ def remove_all(names: list[str] | None = None) -> list[str]:
             nothing = "; nothing is deployed" if not known else did_you_mean(name, list(known))
             raise InputError(f"no deployment {name!r}{nothing}")
     wanted = set(known) if names is None else {name for given in names for name in _belonging(given)}
-    # A cluster takes what is deployed in it along.
-    chosen = [entry for entry in known.values() if entry.name in wanted or entry.cluster in wanted]
+    # A cluster takes what is deployed in it along, and machines what is on them.
+    machines = [entry.name for entry in known.values() if entry.name in wanted and "machines" in entry.facts]
+    on_them = {entry.name for entry in known.values() if any(map(entry.reached_by, machines))}
+    chosen = [entry for entry in known.values() if entry.name in wanted | on_them or entry.cluster in wanted]
     sentences = []
     for entry in sorted(chosen, key=lambda entry: entry.layer == "infrastructure"):
-        if entry.cluster and (entry.cluster in wanted or entry.cluster not in known):
+        within = entry.cluster and (entry.cluster in wanted or entry.cluster not in known)
+        if within or entry.name in on_them:
             forget(entry.name)
             sentences.append(entry.name)
         else:
@@ -121,7 +138,7 @@ def remove_all(names: list[str] | None = None) -> list[str]:
 
 
 def _belonging(name: str) -> tuple[str, ...]:
-    return name, neighbour_name(name), cluster_name(name)
+    return name, neighbour_name(name), cluster_name(name), machines_name(name)
 
 
 def _file(name: str) -> Path:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from loadstone.model.base import Model
 from loadstone.model.guest import Guest
+from loadstone.model.instances import Instances
 from loadstone.model.units import BitRate, Pause
 
 Role = Literal["manager", "worker", "client"]
@@ -28,20 +29,25 @@ class Cluster(Model):
     infrastructure: str = "local"
     """Where nodes come from: ``local`` is this machine, ``namespaces`` emulates hosts on it, ``qemu`` makes virtual
     machines in place of them, ``existing`` is a cluster that you have, ``hosts`` are machines that you log in to by
-    SSH."""
+    SSH. ``chameleon``, ``opentofu`` and ``vagrant`` make machines and give them back; ``cloudlab`` takes those of an
+    experiment."""
     managers: Annotated[int | None, Field(ge=0, le=9)] = None
     """Nodes that run the orchestrator's own services; 3 with ``high_availability: on``, else 1, by default."""
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
     """Nodes that run replicas. Of listed hosts the first ones are used; by default all of them."""
     inventory: Annotated[str | None, Field(examples=["hosts.yaml"])] = None
-    """Of infrastructure ``hosts``: the file that lists them, as seen from the folder where ``loadstone`` is started."""
+    """Of infrastructure ``hosts``: the file that lists them, as seen from the folder where ``loadstone`` is started.
+    Of ``cloudlab``: the manifest of your experiment."""
     hosts: Annotated[list[str] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
     """Of infrastructure ``hosts``, instead of an inventory: workers, by their names in the SSH configuration."""
+    instances: Instances | None = None
+    """Of infrastructures that make machines: which, where and for how long."""
     machine: Literal["vm"] | None = None
     """``vm`` declares that the machines of the cluster are virtual. A study that sets an ``environment`` is refused
     where they are and this does not say so; its results call it ``vm (guest given)``, or ``vm-container``."""
     install: bool = False
-    """Of infrastructure ``hosts``: packages of programs that hosts lack are installed by ``apt-get``, and stay."""
+    """Of hosts and machines reached by SSH: packages of programs that they lack are installed by ``apt-get``, and
+    stay."""
     link: Link | None = None
     """The network links of emulated hosts."""
     emulated_ok: bool = False
@@ -55,10 +61,15 @@ class Cluster(Model):
 class Reach(Model):
     """How a machine is reached: data, so that a journal can hold it."""
 
-    transport: Literal["here", "emulated", "ssh", "exec"] = "here"
+    transport: Literal["here", "emulated", "ssh", "exec", "planned"] = "here"
     options: dict[str, str] = {}
     """The transport's own: the host that ssh is given, the names of an emulated host's parts, the software of a cluster
-    and where it answers."""
+    and where it answers. Of a ``planned`` machine, which is yet to be made, none."""
+
+    @property
+    def planned(self) -> bool:
+        """Whether the machine is yet to be made, so nothing of it can be looked at."""
+        return self.transport == "planned"
 
     @property
     def local(self) -> bool:
