@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
+from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
+
+from loadstone.analysis.distribution_rows import LevelRow, RangeRow
 from loadstone.analysis.published.matching import conditions
-from loadstone.analysis.published.quantities import Ours, measured
+from loadstone.analysis.published.quantities import CLIENTS, LATENCIES, Ours, measured
+from loadstone.analysis.reproduction_rows import BestFitRow, PercentileRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
@@ -36,26 +41,73 @@ class ClaimRow(TableRow, name="claims"):
     """Of an answer that is left open."""
 
 
-def judge(run: RunFolder, treatments: Sequence[TreatmentSummary], claims: Iterable[Claim]) -> list[ClaimRow]:
+Spans = Mapping[tuple[str, str, str], Ours]
+"""What is known of spans: by treatment's label, span and measure."""
+_DISTANCES = {"anderson_darling": "ad", "kolmogorov_smirnov": "ks"}
+
+
+def judge(
+    run: RunFolder, treatments: Sequence[TreatmentSummary], claims: Iterable[Claim], spans: Spans = MappingProxyType({})
+) -> list[ClaimRow]:
     """A row for each treatment that a claim is about, and each that it is compared with; none where neither ran."""
     settings = {treatment.id: conditions(run, treatment) for treatment in treatments}
 
     def having(levels: dict[str, Any]) -> list[TreatmentSummary]:
-        wanted = {name: brief(level) for name, level in levels.items()}
+        wanted = {name: brief(level) for name, level in levels.items() if name != CLIENTS}
         return [treatment for treatment in treatments if wanted.items() <= settings[treatment.id].items()]
+
+    def value(claim: Claim, treatment: TreatmentSummary, levels: dict[str, Any]) -> Ours:
+        if claim.span is not None:
+            missing = Ours(why=f"not in this run: span {claim.span}, with several runs")
+            return spans.get((treatment.label, claim.span, claim.measure), missing)
+        return measured(run, treatment, _entry(claim, levels), ())
 
     rows = []
     for claim in claims:
         others = claim.above if claim.above is not None else claim.below
         for treatment in having(claim.of):
+            ours = value(claim, treatment, claim.of)
             if others is None:
-                rows.append(_beside_numbers(run, claim, treatment))
+                rows.append(_beside_numbers(claim, treatment, ours))
                 continue
             varied = {*claim.of, *others}
             for other in having(others):
-                if other is not treatment and _rest(treatment, varied) == _rest(other, varied):
-                    rows.append(_beside(run, claim, treatment, other))
+                same = other is treatment and claim.of.get(CLIENTS) == others.get(CLIENTS)
+                if not same and _rest(treatment, varied) == _rest(other, varied):
+                    rows.append(_beside(claim, treatment, ours, other, value(claim, other, others)))
     return rows
+
+
+def of_spans(
+    fits: Iterable[BestFitRow],
+    percentiles: Sequence[PercentileRow],
+    levels: Iterable[LevelRow],
+    ranges: Iterable[RangeRow],
+) -> dict[tuple[str, str, str], Ours]:
+    """By treatment, span and measure: a percentile of the best-fit run, from the least to the greatest of all runs, in
+    ms; of statistics the mean over pairs of a run and one of the baseline (of its own level: over pairs of its runs),
+    from the least to the greatest; where no factor is a number, over pairs of a treatment's own runs."""
+    found: dict[tuple[str, str, str], Ours] = {}
+    for row in fits:
+        mine = [each for each in percentiles if (each.treatment, each.span) == (row.treatment, row.span)]
+        at = [each.percentile for each in mine]
+        for measure, percent in LATENCIES.items():
+            value: float | None = getattr(row, f"{'p100' if measure == 'max' else measure}_us", None)
+            if value is None or not mine:
+                continue
+            low, high = (float(np.interp(percent, at, [getattr(m, end) for m in mine])) for end in _ENDS)
+            found[row.treatment, row.span, measure] = Ours(
+                value / 1000, min(low, value) / 1000, max(high, value) / 1000, row.runs
+            )
+    distances: list[RangeRow | LevelRow] = [*ranges, *levels]
+    for pairs in distances:
+        for measure, name in _DISTANCES.items():
+            least, mean, most = (getattr(pairs, f"{name}_{end}") for end in ("min", "mean", "max"))
+            found[pairs.treatment, pairs.span, measure] = Ours(mean, least, most, pairs.pairs)
+    return found
+
+
+_ENDS = ("lowest_us", "highest_us")
 
 
 def answer(rows: Sequence[ClaimRow]) -> Answer:
@@ -70,19 +122,17 @@ def _rest(treatment: TreatmentSummary, without: set[str]) -> dict[str, str]:
     return {name: level for name, level in treatment.levels.items() if name not in without}
 
 
-def _beside(run: RunFolder, claim: Claim, treatment: TreatmentSummary, other: TreatmentSummary) -> ClaimRow:
-    ours, theirs = _of(run, claim, treatment), _of(run, claim, other)
+def _beside(claim: Claim, treatment: TreatmentSummary, ours: Ours, other: TreatmentSummary, theirs: Ours) -> ClaimRow:
     higher, lower = (ours, theirs) if claim.above is not None else (theirs, ours)
     found: Answer = "cannot tell"
     if higher.low is not None and lower.high is not None and higher.low > lower.high:
         found = "confirmed"
     elif higher.high is not None and lower.low is not None and higher.high < lower.low:
         found = "contradicted"
-    return _row(claim, treatment, ours, found, other.label, theirs, ours.why or theirs.why)
+    return _row(claim, treatment, ours, found, other, theirs, ours.why or theirs.why)
 
 
-def _beside_numbers(run: RunFolder, claim: Claim, treatment: TreatmentSummary) -> ClaimRow:
-    ours = _of(run, claim, treatment)
+def _beside_numbers(claim: Claim, treatment: TreatmentSummary, ours: Ours) -> ClaimRow:
     low, high = claim.between or (None, None)
     found: Answer = "cannot tell"
     if ours.low is not None and ours.high is not None:
@@ -94,9 +144,9 @@ def _beside_numbers(run: RunFolder, claim: Claim, treatment: TreatmentSummary) -
     return _row(claim, treatment, ours, found, None, Ours(low=low, high=high), ours.why)
 
 
-def _of(run: RunFolder, claim: Claim, treatment: TreatmentSummary) -> Ours:
-    """What the treatment came to; ``low`` and ``high`` are None where there is a number without an interval."""
-    entry = Published(
+def _entry(claim: Claim, levels: dict[str, Any]) -> Published:
+    """The claim's quantity as a published one, of these clients; its values are unknown."""
+    return Published(
         source="",
         quantity=claim.text,
         unit="",
@@ -105,31 +155,42 @@ def _of(run: RunFolder, claim: Claim, treatment: TreatmentSummary) -> Ours:
         at=claim.at,
         span=None,
         node_of=None,
-        levels={},
+        levels={name: brief(level) for name, level in levels.items() if name == CLIENTS},
         value=None,
         low=None,
         high=None,
     )
-    return measured(run, treatment, entry, ())
 
 
 def _row(
-    claim: Claim, treatment: TreatmentSummary, ours: Ours, found: Answer, other: str | None, theirs: Ours, why: str
+    claim: Claim,
+    treatment: TreatmentSummary,
+    ours: Ours,
+    found: Answer,
+    other: TreatmentSummary | None,
+    theirs: Ours,
+    why: str,
 ) -> ClaimRow:
     if found == "cannot tell" and not why:
         missing = ours.low is None or ours.high is None or (other and (theirs.low is None or theirs.high is None))
         why = "one trial has no interval: repeat" if missing else "the intervals overlap"
+    others = claim.above if claim.above is not None else claim.below
     return ClaimRow(
         claim=claim.text,
         measure=claim.measure,
-        treatment=treatment.label,
+        treatment=_named(treatment, claim.of),
         value=ours.value,
         low=ours.low,
         high=ours.high,
-        other=other,
+        other=None if other is None else _named(other, others or {}),
         other_value=theirs.value,
         other_low=theirs.low,
         other_high=theirs.high,
         answer=found,
         why="" if found != "cannot tell" else why,
     )
+
+
+def _named(treatment: TreatmentSummary, levels: dict[str, Any]) -> str:
+    """Its label, with the clients that are a load of it."""
+    return treatment.label + (f", {levels[CLIENTS]} clients" if CLIENTS in levels else "")

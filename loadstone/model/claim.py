@@ -19,9 +19,12 @@ class Claim(Model):
     measure: Measure
     """What is compared: latencies in ms, loads in requests/s, shares from 0 to 1."""
     at: Literal["highest"] | float | None = None
-    """The offered load in requests/s; of a search and of a study with a single load it is left out."""
+    """The offered load in requests/s; of a search and of a study with a single load it is left out. Of ``iteration_s``
+    the number of the iteration; left out, the mean over all."""
+    span: str | None = None
+    """The span that a latency or a distance is of, as ``service operation`` or ``all requests``."""
     of: dict[str, Any] = {}
-    """Settings of the treatments that it is about, by name; by default all."""
+    """Settings of the treatments that it is about, by name; by default all. Of a closed loop also its ``clients``."""
     above: dict[str, Any] | None = None
     """Settings of the treatments that it claims them to be above. Those are compared that are equal in all other
     factors."""
@@ -34,5 +37,7 @@ class Claim(Model):
         given = [name for name in ("above", "below", "between") if getattr(self, name) is not None]
         if len(given) != 1:
             yield (), "a claim needs one of 'above', 'below' and 'between'"
+        if self.measure in ("anderson_darling", "kolmogorov_smirnov") and self.span is None:
+            yield ("span",), f"{self.measure!r} is of a span; 'all requests' for whole requests"
         if self.between == [None, None]:
             yield ("between",), "both ends are open; give a number"

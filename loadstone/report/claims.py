@@ -21,7 +21,11 @@ def gather(content: Content) -> Section | None:
     claims = _claims(content)
     if not claims:
         return None
-    rows = analysis.judge(content.run, content.treatments, claims)
+    spans = {}
+    if any(claim.span is not None for claim in claims):
+        fits = content.best_fits
+        spans = analysis.of_spans(fits.fits, fits.percentiles, fits.chosen.levels, fits.chosen.ranges)
+    rows = analysis.judge(content.run, content.treatments, claims, spans)
     each = {claim.text: [row for row in rows if row.claim == claim.text] for claim in claims}
     answers = {text: analysis.answer(mine) for text, mine in each.items()}
     counts = Counter(answers.values())

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from loadstone.analysis import claims, summary
+from loadstone.analysis.published.quantities import Ours
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.model.claim import Claim
 from tests.synthetic import Synthetic
@@ -74,3 +79,45 @@ def test_a_claim_needs_exactly_one_form() -> None:
     two = Claim(text="a", measure="p99", above={}, between=[1, 2])
     none = Claim(text="a", measure="p99")
     assert [len(list(claim.findings())) for claim in (two, none)] == [1, 1]
+
+
+def test_of_spans_the_ranges_over_runs_decide(rates: RunFolder) -> None:
+    claim = {
+        "measure": "anderson_darling",
+        "span": "a b",
+        "of": {"scaling": "vertical"},
+        "above": {"scaling": "baseline"},
+    }
+    treatments = summary.treatments(rates)
+
+    def judge(**low: float) -> claims.ClaimRow:
+        spans = {(f"scaling={name}", "a b", "anderson_darling"): Ours(9.0, end, 10.0, 3) for name, end in low.items()}
+        made = Claim.model_validate({"text": "a", **claim})
+        (row,) = claims.judge(rates, treatments, [made], spans)
+        return row
+
+    assert judge(baseline=8.0, vertical=10.5).answer == "confirmed"
+    assert judge(baseline=8.0, vertical=9.5).answer == "cannot tell"
+    assert "span a b" in judge(vertical=9.5).why
+    assert list(Claim.model_validate({"text": "a", **claim, "span": None}).findings())
+
+
+def test_clients_of_a_closed_loop_are_compared_over_all_iterations(tmp_path: Path) -> None:
+    folder = Synthetic(rates=[100, 200], repetitions=1).write(tmp_path)
+    rows = pq.read_table(folder / "trials.parquet").to_pylist()
+    for row, clients in zip(rows, (1, 5), strict=True):
+        row |= {"clients": clients, "phase": "closed", "iterations": 10, "verdict": "measured", "loop": "closed"}
+        some = [{"client": 1, "iteration": n + 1, "requests": 100, "errors": 0, "mean_ms": 1.0} for n in range(10)]
+        made = [each | {"start_s": float(n), "duration_s": clients + 0.01 * n} for n, each in enumerate(some)]
+        pq.write_table(pa.Table.from_pylist(made), folder / "trials" / row["trial_id"] / "iterations.parquet")
+        trial = folder / "trials" / row["trial_id"] / "trial.json"
+        document = json.loads(trial.read_text())
+        trial.write_text(json.dumps(document | {"row": document["row"] | row}, default=str))
+    schema = pq.read_schema(folder / "trials.parquet")
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "trials.parquet")
+    (row,) = judged(open_run(folder), measure="iteration_s", of={"clients": 5}, above={"clients": 1})
+    assert (row.answer, row.treatment, row.other) == (
+        "confirmed",
+        "hotel-reservation, 5 clients",
+        "hotel-reservation, 1 clients",
+    )

@@ -67,6 +67,8 @@ def measured(
         rows = [row for row in rows if str(row.clients) == clients]
         if not rows:
             return Ours(why=f"not in this run: {clients} clients")
+    if entry.measure == "iteration_s" and entry.at is None:
+        return _over_runs([each.duration_s for row in rows for each in run.iterations(row.trial_id) or ()])
     if entry.measure == "iteration_s":
         return _over_runs([duration_s(run, row, int(entry.at or 0)) for row in rows])
     if entry.measure == "nothing_dropped_up_to":
