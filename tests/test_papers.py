@@ -64,7 +64,8 @@ def test_every_published_value_has_a_treatment_or_a_reason(file: Path) -> None:
         if value.measure
         and _unmet(file.stem, value) is None
         and not any(
-            value.levels.items() <= (levels | {"clients": value.levels.get("clients")}).items()
+            value.levels.items()
+            <= (levels | {name: value.levels.get(name) for name in ("clients", "generator")}).items()
             and (not isinstance(value.at, float) or value.at in loads)
             and value.levels.get("clients") in {None, *clients}
             for levels, loads, clients in there

@@ -10,7 +10,7 @@ from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 
 MEASURES = (
-    *("sent", "completed", "own_lateness_p99_ms", "connects", "cpu_s", "cpu_share"),
+    *("sent", "completed", "p99_ms", "own_lateness_p99_ms", "connects", "cpu_s", "cpu_share"),
     *("clock_offset_us", "clock_error_us", "reference_before_ms", "reference_after_ms"),
 )
 
@@ -24,6 +24,7 @@ class HostRow(TableRow, name="generators"):
     host: str
     sent: int | None
     completed: int | None
+    p99_ms: float | None
     own_lateness_p99_ms: float | None
     connects: int | None
     cpu_s: float | None
@@ -36,8 +37,9 @@ class HostRow(TableRow, name="generators"):
 
 @dataclass(frozen=True)
 class HostMedians:
-    """A host over its ``trials``; ``median`` has each of ``MEASURES`` that it reports."""
+    """A host over a treatment's ``trials``; ``median`` has each of ``MEASURES`` that it reports."""
 
+    treatment: str
     host: str
     trials: int
     median: dict[str, float]
@@ -61,11 +63,11 @@ def by_host(run: RunFolder) -> list[HostRow]:
 
 
 def medians(rows: Iterable[HostRow]) -> list[HostMedians]:
-    """One entry a host, with the medians over its trials."""
-    by_name: dict[str, list[HostRow]] = {}
+    """One entry a treatment and host, with the medians over its trials."""
+    by_host: dict[tuple[str, str], list[HostRow]] = {}
     for row in rows:
-        by_name.setdefault(row.host, []).append(row)
-    return [HostMedians(host, len(mine), dict(_medians(mine))) for host, mine in by_name.items()]
+        by_host.setdefault((row.treatment, row.host), []).append(row)
+    return [HostMedians(*key, len(mine), dict(_medians(mine))) for key, mine in by_host.items()]
 
 
 def _medians(rows: list[HostRow]) -> Iterator[tuple[str, float]]:

@@ -29,6 +29,7 @@ Measure = Literal[
     "p999",
     "max",
     "mean",
+    "generator_p99",
     "completed_share",
     "traced_share",
     "c0_share",
@@ -121,8 +122,8 @@ class PublishedTable(Model):
     levels: dict[str, str | float | PublishedColumn] = {}
     """The settings that it was measured under: names of a study's settings and factors, those of its load, trials and
     cluster by path (``load.connections``; durations in seconds), ``application``, ``workers`` (nodes that run replicas)
-    and ``generators`` (hosts that generate the load); of a closed loop ``clients``, and ``requests`` of each in an
-    iteration."""
+    and ``generators`` (hosts that generate the load), of ``generator_p99`` also ``generator`` (which, from 1); of
+    a closed loop ``clients``, and ``requests`` of each in an iteration."""
 
     def findings(self) -> Iterator[Finding]:
         if (self.measure is None) != bool(self.why):

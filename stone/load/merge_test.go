@@ -110,6 +110,11 @@ func TestPartsTogetherAreTheWhole(t *testing.T) {
 		if l := merged.LatencyMs["intended"]; l != result.Summarize(intended) {
 			t.Errorf("%d parts: merged %+v, together %+v", of, l, result.Summarize(intended))
 		}
+		for _, w := range merged.Generator.Workers {
+			if p99 := merged.LatencyMs["intended"].P99; w.P99Ms == nil || *w.P99Ms < p99/4 || *w.P99Ms > 4*p99 {
+				t.Errorf("P99 of worker %d: %v, of all together %v ms", w.Number, w.P99Ms, p99)
+			}
+		}
 		if w := merged.Generator.Workers; len(w) != of || w[0].ClockOffsetUs != nil || w[of-1].Number != of-1 || merged.Generator.Threads != 2*of {
 			t.Errorf("%d parts: %+v", of, merged.Generator)
 		}

@@ -12,7 +12,16 @@ from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.study import Settings
 
-CONDITIONS = {*Settings.model_fields, "application", "workers", "generators", "series", "clients", "requests"}
+CONDITIONS = {
+    *Settings.model_fields,
+    "application",
+    "workers",
+    "generators",
+    "series",
+    "clients",
+    "requests",
+    "generator",
+}
 
 
 def test_the_papers_are_those_of_the_folder() -> None:

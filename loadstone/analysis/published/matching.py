@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from loadstone.analysis.metrics.minutes import SystemRow
-from loadstone.analysis.published.quantities import CLIENTS, Ours, measured
+from loadstone.analysis.published.quantities import CLIENTS, GENERATOR, Ours, measured
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -99,7 +99,7 @@ def _misfit(entry: Published, settings: dict[str, str]) -> str | None:
 
 
 def _settings(entry: Published) -> list[tuple[str, str]]:
-    return [(name, level) for name, level in entry.levels.items() if name != CLIENTS]
+    return [(name, level) for name, level in entry.levels.items() if name not in (CLIENTS, GENERATOR)]
 
 
 def _why_not(entry: Published, settings: dict[str, dict[str, str]]) -> str:

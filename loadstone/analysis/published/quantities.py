@@ -32,8 +32,8 @@ SYSTEM = {
     "interrupts": ("interrupts_per_s", 1.0),
 }
 """By measure of a node its column, and what brings that to the measure's own unit."""
-CLIENTS = "clients"
-"""The level of a published value that is a closed loop's load."""
+CLIENTS, GENERATOR = "clients", "generator"
+"""The levels of a published value that are no settings: a closed loop's load; which generating host's own it is."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ def measured(
     if entry.at is None:
         if len(loads) > 1:
             return Ours(why="published for one load, and this run has several")
-        return _over_trials(run, entry.measure or "", rows)
+        return _over_trials(run, entry, rows)
     wanted = max(loads, default=0.0) if entry.at == "highest" else entry.at
     if wanted not in loads:
         tried = ", ".join(f"{load:g}" for load in loads) or "none"
         return Ours(why=f"not in this run: {wanted:g} req/s (tried: {tried})")
-    return _over_trials(run, entry.measure or "", [row for row in rows if row.load == wanted])
+    return _over_trials(run, entry, [row for row in rows if row.load == wanted])
 
 
 def _breaking_point(treatment: TreatmentSummary) -> Ours:
@@ -138,7 +138,11 @@ def _of_node(treatment: TreatmentSummary, entry: Published, systems: Sequence[Sy
     return Ours(mean, None if reach is None else mean - reach, None if reach is None else mean + reach, own.trials)
 
 
-def _over_trials(run: RunFolder, measure: str, rows: Sequence[TrialRow]) -> Ours:
+def _over_trials(run: RunFolder, entry: Published, rows: Sequence[TrialRow]) -> Ours:
+    measure = entry.measure or ""
+    if measure == "generator_p99":
+        number = int(entry.levels[GENERATOR])
+        return _over_runs([_of_generator(run, row, number) for row in rows])
     return _over_runs([_of_trial(run, measure, row) for row in rows], measure.endswith("_share"))
 
 
@@ -168,6 +172,13 @@ def _of_trial(run: RunFolder, measure: str, row: TrialRow) -> float | None:
             return _in_c0(run, row)
     latency: float | None = getattr(row, f"{measure}_ms")
     return latency
+
+
+def _of_generator(run: RunFolder, row: TrialRow, number: int) -> float | None:
+    """The P99 of the requests of one generating host, the first of which has number 1."""
+    summary = run.summary(row.trial_id)
+    workers = summary.generator.workers if summary is not None else ()
+    return next((worker.p99_ms for worker in workers if worker.number == number - 1), None)
 
 
 def _mean(values: list[float]) -> Ours:

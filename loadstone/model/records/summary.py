@@ -182,6 +182,8 @@ class LoadWorker(Record):
     """Instead of a name, in runs of release 0.1."""
     sent: Whole = 0
     completed: Whole | None = None
+    p99_ms: float | None = None
+    """Of its own requests; None in runs of earlier releases."""
     own_lateness_p99_ms: float | None = None
     connects: Whole | None = None
     cpu_s: float | None = None

@@ -21,6 +21,7 @@ type WorkerSummary struct {
 	Name              string   `json:"name,omitempty"`
 	Sent              int64    `json:"sent"`
 	Completed         int64    `json:"completed"`
+	P99Ms             *float64 `json:"p99_ms"` // of its own requests, from the intended send time; null without any
 	OwnLatenessP99    float64  `json:"own_lateness_p99_ms"`
 	Connects          int64    `json:"connects"` // from before the start on
 	CPUS              float64  `json:"cpu_s"`
@@ -286,9 +287,16 @@ func workerSummaries(parts []*Findings, known []WorkerSummary) []WorkerSummary {
 		w.Number, w.Connects = i, p.Connections.Connects
 		w.OwnLatenessP99 = float64(percentile.Of(p.Generator.OwnLateness.Histogram, 99)) / 1e6
 		w.CPUS, w.CPUShare = float64(p.Generator.CPUNs)/1e9, p.Generator.CPUShare
-		for _, k := range p.Kinds {
-			w.Sent += k.Counts.Sent
-			w.Completed += k.Counts.Completed
+		latencies := NewHistogram()
+		for k := range p.Kinds {
+			kind := &p.Kinds[k]
+			w.Sent += kind.Counts.Sent
+			w.Completed += kind.Counts.Completed
+			latencies.Merge(p.unheard(kind))
+			latencies.Merge(kind.Intended.Histogram)
+		}
+		if own := Summarize(latencies); own.Count > 0 {
+			w.P99Ms = &own.P99
 		}
 		list = append(list, w)
 	}
