@@ -176,5 +176,7 @@ def containers(places: dict[str, str], busy: float, quotas: bool) -> Iterator[Re
         yield node, subject, "container_memory_bytes", 4e7 + 2e7 * place, 0.0
         yield node, subject, "container_processes", 1.0, 0.0
         yield node, subject, "container_threads", 8.0 + 2 * place, float(place % 2)
+        yield node, subject, "container_block_read_bytes_total", 1e6, 0.0
+        yield node, subject, "container_block_written_bytes_total", 1e6, 2e5 * busy
         yield node, subject, "container_network_received_bytes_total", 1e6, 3e5 * busy
         yield node, subject, "container_network_transmitted_bytes_total", 1e6, 4e5 * busy

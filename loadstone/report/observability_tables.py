@@ -180,8 +180,11 @@ SERVICES = (
     TableColumn("throttled_share", "Throttled<br>time", format.percent),
     TableColumn("memory_bytes", "Memory", format.size),
     TableColumn("threads_before", "Threads<br>before", format.number),
+    TableColumn("threads", "mean", format.number),
     TableColumn("threads_after", "after", format.number),
     TableColumn("processes", "Processes", format.number),
+    TableColumn("block_read_bytes_per_s", "Block I/O<br>read", per_s),
+    TableColumn("block_written_bytes_per_s", "written", per_s),
     TableColumn("network_received_bytes_per_s", "Received", per_s),
     TableColumn("network_transmitted_bytes_per_s", "Sent", per_s),
 )

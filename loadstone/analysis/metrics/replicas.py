@@ -17,8 +17,11 @@ class _Use(TableRow):
     throttled_periods_share: float | None
     memory_bytes: float | None
     threads_before: float | None
+    threads: float | None
     threads_after: float | None
     processes: float | None
+    block_read_bytes_per_s: float | None
+    block_written_bytes_per_s: float | None
     network_received_bytes_per_s: float | None
     network_transmitted_bytes_per_s: float | None
 
@@ -88,8 +91,11 @@ def _row(measured: WindowValues, recorder: str, name: str, replica: ObservedRepl
         throttled_periods_share=throttled / periods if throttled is not None and periods else None,
         memory_bytes=measured.get(recorder, subject, "container_memory_bytes").mean,
         threads_before=threads.before,
+        threads=threads.mean,
         threads_after=threads.after,
         processes=measured.get(recorder, subject, "container_processes").after,
+        block_read_bytes_per_s=rate("block_read_bytes"),
+        block_written_bytes_per_s=rate("block_written_bytes"),
         network_received_bytes_per_s=rate("network_received_bytes"),
         network_transmitted_bytes_per_s=rate("network_transmitted_bytes"),
     )
@@ -124,8 +130,11 @@ def _service(service: str, mine: list[ReplicaUse]) -> ServiceUse:
         throttled_periods_share=_mean([row.throttled_periods_share for row in mine]),
         memory_bytes=total(row.memory_bytes for row in mine),
         threads_before=total(row.threads_before for row in mine),
+        threads=total(row.threads for row in mine),
         threads_after=total(row.threads_after for row in mine),
         processes=total(row.processes for row in mine),
+        block_read_bytes_per_s=total(row.block_read_bytes_per_s for row in mine),
+        block_written_bytes_per_s=total(row.block_written_bytes_per_s for row in mine),
         network_received_bytes_per_s=total(row.network_received_bytes_per_s for row in mine),
         network_transmitted_bytes_per_s=total(row.network_transmitted_bytes_per_s for row in mine),
     )

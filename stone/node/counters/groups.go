@@ -22,6 +22,9 @@ var controllers = []string{"cpu", "cpuacct", "cpuset", "memory"}
 // threadCounter is used where it is mounted. In version 2 it has its file beside the others.
 const threadCounter = "pids"
 
+// blockIO is read where it is mounted, as threadCounter is.
+const blockIO = groups.BlockIO
+
 // hierarchies are the control groups of one kernel: a hierarchy per controller (version 1) or one for all (version 2).
 type hierarchies struct {
 	mounts map[string]groups.Mount // by controller

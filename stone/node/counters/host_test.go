@@ -107,6 +107,7 @@ const mounts1 = `20 1 0:28 / %s rw - tmpfs tmpfs rw
 23 20 0:31 / %s/memory rw - cgroup cgroup rw,memory
 24 20 0:32 / %s/systemd rw - cgroup cgroup rw,name=systemd
 25 20 0:33 / %s/unified rw - cgroup2 cgroup2 rw
+27 20 0:35 / %s/blkio rw - cgroup cgroup rw,blkio
 `
 
 // host1 is a hybrid machine with version 1, as Docker uses it without systemd. Its containers: geo, half a core by the

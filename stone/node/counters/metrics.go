@@ -62,6 +62,9 @@ var Metrics = map[string]string{
 	"container_processes":                "Processes in its group, without groups below (lines of cgroup.procs).",
 	"container_threads":                  "Threads in its group (pids.current, groups below included; without the pids controller lines of tasks or cgroup.threads).",
 
+	"container_block_read_bytes_total":    "Bytes read from devices (blkio.throttle.io_service_bytes; io.stat's rbytes).",
+	"container_block_written_bytes_total": "Bytes written to devices, when they reach them (blkio.throttle.io_service_bytes; io.stat's wbytes).",
+
 	"container_network_received_bytes_total":    "Bytes received in its network namespace, the loopback left out (/proc/PID/net/dev).",
 	"container_network_transmitted_bytes_total": "Bytes sent in its network namespace, the loopback left out (/proc/PID/net/dev).",
 }

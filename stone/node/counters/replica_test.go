@@ -43,6 +43,8 @@ func TestReplicasOfVersion1(t *testing.T) {
 			"cpu,cpuacct/docker/" + id + "/cpuacct.usage_sys":  "500000000\n",
 			"memory/docker/" + id + "/cgroup.procs":            "7\n30\n",
 			"memory/docker/" + id + "/tasks":                   "7\n8\n9\n30\n",
+			"blkio/docker/" + id + "/blkio.throttle.io_service_bytes": "8:0 Read 4096\n8:0 Write 100\n8:0 Total 4196\n" +
+				"8:16 Read 4\n8:16 Write 1\n8:16 Total 5\nTotal 4201\n",
 		})
 	}
 	tree(t, cgroup, map[string]string{
@@ -67,6 +69,8 @@ func TestReplicasOfVersion1(t *testing.T) {
 		"replica:geo-1 container_throttled_seconds_total":         0.3,
 		"replica:geo-1 container_memory_bytes":                    4096,
 		"replica:geo-1 container_processes":                       2,
+		"replica:geo-1 container_block_read_bytes_total":          4100,
+		"replica:geo-1 container_block_written_bytes_total":       101,
 		"replica:geo-1 container_threads":                         4,
 		"replica:geo-1 container_network_received_bytes_total":    1030,
 		"replica:geo-1 container_network_transmitted_bytes_total": 2004,
@@ -125,6 +129,8 @@ func TestReplicasOfVersion2(t *testing.T) {
 	pod := "kubepods.slice/kubepods-pod1.slice/cri-containerd-"
 	tree(t, cgroup, map[string]string{
 		pod + geo + ".scope/cpu.stat":        "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\nnr_periods 10\nnr_throttled 4\nthrottled_usec 300000\nnr_bursts 0\n",
+		pod + geo + ".scope/io.stat":         "8:16 rbytes=4096 wbytes=100 rios=2 wios=1 dbytes=0 dios=0\n8:0 rbytes=4 wbytes=1 rios=1 wios=1 dbytes=0 dios=0\n",
+		pod + rate + ".scope/io.stat":        "",
 		pod + geo + ".scope/cgroup.procs":    "0\n0\n",
 		pod + geo + ".scope/pids.current":    "9\n",
 		pod + geo + ".scope/cgroup.threads":  "0\n0\n0\n",
@@ -133,19 +139,23 @@ func TestReplicasOfVersion2(t *testing.T) {
 	})
 	got := readings(t, replicas(t, host, map[string]Subject{"geo-1": {Container: geo}, "rate-1": {Container: rate}}))
 	want := map[string]float64{
-		"replica:geo-1 container_cpu_seconds_total":        2.5,
-		"replica:geo-1 container_cpu_user_seconds_total":   2,
-		"replica:geo-1 container_cpu_system_seconds_total": 0.5,
-		"replica:geo-1 container_periods_total":            10,
-		"replica:geo-1 container_throttled_periods_total":  4,
-		"replica:geo-1 container_throttled_seconds_total":  0.3,
-		"replica:geo-1 container_memory_bytes":             4096,
-		"replica:geo-1 container_processes":                2,
-		"replica:geo-1 container_threads":                  9,
-		"replica:rate-1 container_cpu_seconds_total":       1,
-		"replica:rate-1 container_memory_bytes":            1,
-		"replica:rate-1 container_processes":               1,
-		"replica:rate-1 container_threads":                 2,
+		"replica:geo-1 container_cpu_seconds_total":          2.5,
+		"replica:geo-1 container_cpu_user_seconds_total":     2,
+		"replica:geo-1 container_cpu_system_seconds_total":   0.5,
+		"replica:geo-1 container_periods_total":              10,
+		"replica:geo-1 container_throttled_periods_total":    4,
+		"replica:geo-1 container_throttled_seconds_total":    0.3,
+		"replica:geo-1 container_memory_bytes":               4096,
+		"replica:geo-1 container_processes":                  2,
+		"replica:geo-1 container_block_read_bytes_total":     4100,
+		"replica:geo-1 container_block_written_bytes_total":  101,
+		"replica:rate-1 container_block_read_bytes_total":    0,
+		"replica:rate-1 container_block_written_bytes_total": 0,
+		"replica:geo-1 container_threads":                    9,
+		"replica:rate-1 container_cpu_seconds_total":         1,
+		"replica:rate-1 container_memory_bytes":              1,
+		"replica:rate-1 container_processes":                 1,
+		"replica:rate-1 container_threads":                   2,
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v", got)

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// source is a file of a control group and what it counts: `key number` lines, one number (its key is empty), or as
-// many lines as there are members.
+// source is a file of a control group and what it counts: `key number` lines, one number (its key is empty), numbers
+// of each device, which are added up, or as many lines as there are members.
 type source struct {
 	controller, file string
 	counters         []counter
+	devices          bool
 	members          string // metric of their number; its file is opened anew for every reading
 }
 
@@ -56,6 +57,9 @@ func (s *source) tell(text []byte, out *reading, subject string) error {
 		out.put(subject, s.members, float64(bytes.Count(text, []byte("\n"))))
 		return nil
 	}
+	if s.devices {
+		return s.sumDevices(text, out, subject)
+	}
 	for line := range bytes.Lines(text) {
 		key, value, found := bytes.Cut(line, []byte(" "))
 		if !found {
@@ -71,6 +75,45 @@ func (s *source) tell(text []byte, out *reading, subject string) error {
 			}
 			out.put(subject, counter.metric, float64(number)/counter.parts)
 		}
+	}
+	return nil
+}
+
+// sumDevices reads `8:0 Read 4096` of version 1 and `8:0 rbytes=4096 wbytes=0` of version 2. A device that was not used
+// has no line.
+func (s *source) sumDevices(text []byte, out *reading, subject string) error {
+	sums := make([]uint64, len(s.counters))
+	add := func(key, value []byte) error {
+		for i, counter := range s.counters {
+			if string(key) != counter.key {
+				continue
+			}
+			number, err := parseNumber(value)
+			if err != nil {
+				return fmt.Errorf("%s holds %q, which is no number", s.file, value)
+			}
+			sums[i] += number
+		}
+		return nil
+	}
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line)
+		if len(fields) == 3 && !bytes.ContainsRune(fields[1], '=') {
+			if err := add(fields[1], fields[2]); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, field := range fields {
+			if key, value, found := bytes.Cut(field, []byte("=")); found {
+				if err := add(key, value); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for i, counter := range s.counters {
+		out.put(subject, counter.metric, float64(sums[i])/counter.parts)
 	}
 	return nil
 }

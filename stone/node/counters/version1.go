@@ -93,6 +93,10 @@ func (version1) sources() []source {
 			{"throttled_time", "container_throttled_seconds_total", 1e9},
 		}},
 		{controller: "memory", file: "memory.usage_in_bytes", counters: []counter{{"", "container_memory_bytes", 1}}},
+		{controller: blockIO, file: "blkio.throttle.io_service_bytes", devices: true, counters: []counter{
+			{"Read", "container_block_read_bytes_total", 1},
+			{"Write", "container_block_written_bytes_total", 1},
+		}},
 		{controller: "memory", file: "cgroup.procs", members: "container_processes"},
 		{controller: threadCounter, file: "pids.current", counters: []counter{{"", "container_threads", 1}}},
 		{controller: "memory", file: "tasks", members: "container_threads"},

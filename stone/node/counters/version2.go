@@ -90,6 +90,10 @@ func (version2) sources() []source {
 			{"throttled_usec", "container_throttled_seconds_total", 1e6},
 		}},
 		{controller: "memory", file: "memory.current", counters: []counter{{"", "container_memory_bytes", 1}}},
+		{controller: "memory", file: "io.stat", devices: true, counters: []counter{
+			{"rbytes", "container_block_read_bytes_total", 1},
+			{"wbytes", "container_block_written_bytes_total", 1},
+		}},
 		{controller: "memory", file: "cgroup.procs", members: "container_processes"},
 		{controller: "memory", file: "pids.current", counters: []counter{{"", "container_threads", 1}}},
 		{controller: "memory", file: "cgroup.threads", members: "container_threads"},

@@ -23,6 +23,9 @@ type Mount struct{ Point, Root string }
 
 var controllers = []string{"cpu", "cpuacct", "cpuset", "memory", "pids"}
 
+// BlockIO is only read, where version 1 has it mounted. In version 2 it has its file beside the others.
+const BlockIO = "blkio"
+
 // FindMounts reads the mounts that proc lists; with below, only those there count: in a container, its own come first in
 // that list, the host's are where it was given them. A hierarchy that is mounted twice counts where it was mounted first.
 func FindMounts(proc, below string) (Mounts, error) {
@@ -48,7 +51,7 @@ func FindMounts(proc, below string) (Mounts, error) {
 			found.All = append(found.All, here.Point)
 		case mount.FSType == "cgroup":
 			found.All = append(found.All, here.Point)
-			for _, name := range controllers {
+			for _, name := range append(slices.Clone(controllers), BlockIO) {
 				if _, has := mount.SuperOptions[name]; has && found.Of[name] == (Mount{}) {
 					found.Of[name] = here
 				}

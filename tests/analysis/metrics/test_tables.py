@@ -86,6 +86,9 @@ def test_replicas_and_their_services():
     assert search.throttled_periods_share == pytest.approx(0.25 * 0.9)
     assert search.throttled_share == pytest.approx(0.4 * 0.25 * 0.9)
     assert (search.threads_before, search.threads_after) == (11, 20)
+    assert search.threads is not None and 11 < search.threads < 20
+    assert search.block_read_bytes_per_s == 0
+    assert search.block_written_bytes_per_s == pytest.approx(2e5 * 0.8)
     twice = [search, replace(search, replica="search-2", node="worker-2", throttled_periods_share=0.0)]
     (service,) = replicas.services(twice)
     assert (service.replicas, service.nodes, service.threads_after) == (2, 2, 40)
