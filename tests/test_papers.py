@@ -9,10 +9,10 @@ import pytest
 
 from loadstone.analysis.published.matching import planned_conditions
 from loadstone.experiments import durations, schedule
-from loadstone.experiments.parts import SCALES
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.model import papers
 from loadstone.model.document import Document
+from loadstone.model.parts import SCALES
 from loadstone.model.records.run_files import PlanFile
 
 FOLDER = Path(__file__).parents[1] / "studies" / "papers"

@@ -8,8 +8,9 @@ from typing import Any
 
 from loadstone import plugins
 from loadstone.applications import catalogue
-from loadstone.experiments import parts
 from loadstone.experiments.plan import Plan, make_plan
+from loadstone.experiments.scales import scale_of
+from loadstone.model import parts
 from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -34,7 +35,7 @@ def plan_for(
     if what.suffix in (".yaml", ".yml"):
         document = Document.read(what)
         if {"load", "parts"} & set(document.data):
-            (document, *others) = parts.documents(document, scale, [part] if part else []).values()
+            (document, *others) = parts.documents(document, scale_of(document, scale), [part] if part else []).values()
             if others:
                 raise InputError(f"{what} has several parts; choose one with --part")
             for key, value in settings.items():

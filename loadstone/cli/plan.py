@@ -10,8 +10,8 @@ from rich.table import Table
 from loadstone.cli.app import Json, Overrides, Parts, Scale, StudyFile, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import costs, schedule
-from loadstone.experiments.parts import scale_of
 from loadstone.experiments.plan import Plan, read_plans
+from loadstone.experiments.scales import scale_of
 from loadstone.model.document import Document
 from loadstone.model.errors import grouped
 from loadstone.report.format import clock, plural

@@ -11,11 +11,12 @@ from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
 from loadstone.cli.app import Json, Overrides, Scale, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments.parts import SCALES, scale_of
 from loadstone.experiments.plan import read_plans
+from loadstone.experiments.scales import scale_of
 from loadstone.model import yaml12
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem, grouped
+from loadstone.model.parts import SCALES
 from loadstone.report.format import plural
 
 EPILOG = (

@@ -11,9 +11,10 @@ from typing import Any
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.experiments import expressible, external, load_files, misfits, parts, splitting
+from loadstone.experiments import expressible, external, load_files, misfits, splitting
+from loadstone.experiments.scales import scale_of
 from loadstone.infrastructure.base import Infrastructure
-from loadstone.model import address, factors
+from loadstone.model import address, factors, parts
 from loadstone.model.application import Application
 from loadstone.model.dataset import Keys
 from loadstone.model.document import Document
@@ -306,7 +307,7 @@ def read_plans(
     for assignment in overrides:  # also now: the infrastructure may decide the scale
         document.override(assignment)
     found, problems, load = {}, [], _loader(document)
-    for name, own in parts.documents(document, scale, only).items():
+    for name, own in parts.documents(document, scale_of(document, scale), only).items():
         for assignment in overrides:
             own.override(assignment)
         try:

@@ -14,21 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import loadstone
-from loadstone.experiments import parts, pruning, schedule
+from loadstone.experiments import pruning, schedule
 from loadstone.experiments.durable import sync, sync_tree
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
+from loadstone.model import parts
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.records.node import Change
 
 OUTCOME = "outcome.json"
 """The file that records how a complete run ended."""
-
-
-PARTS = "parts.json"
-"""The file of a run folder that has a run folder of each part of its study."""
 
 
 @dataclass(frozen=True)
@@ -69,22 +66,22 @@ def create_parts(
     with writing(folder):
         (folder / "study.yaml").write_text(text, encoding="utf-8")
     source = {"source": str(document.file), "overrides": list(overrides), "scale": scale}
-    write_json(folder / PARTS, {"parts": parts.named(document), "chosen": list(chosen), **source})
+    write_json(folder / parts.FILE, {"parts": parts.named(document), "chosen": list(chosen), **source})
     return folder
 
 
 def parts_file(folder: Path) -> dict[str, Any]:
     """What ``parts.json`` of a run folder has; raises InputError where it cannot be read."""
     try:
-        known: dict[str, Any] = json.loads((folder / PARTS).read_text(encoding="utf-8"))
+        known: dict[str, Any] = json.loads((folder / parts.FILE).read_text(encoding="utf-8"))
         return known
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder / PARTS} cannot be read: {error}") from None
+        raise InputError(f"{folder / parts.FILE} cannot be read: {error}") from None
 
 
 def parts_of(folder: Path) -> list[Path]:
     """The run folders of the parts that were begun, in the study's order; the folder itself where there are none."""
-    if not (folder / PARTS).exists():
+    if not (folder / parts.FILE).exists():
         return [folder]
     names = parts_file(folder)["parts"]
     return [folder / name for name in names if (folder / name / "plan.json").exists()]
@@ -92,7 +89,7 @@ def parts_of(folder: Path) -> list[Path]:
 
 def not_begun(folder: Path) -> list[str]:
     """The names of the parts that are to be run in a folder and were not begun."""
-    if not (folder / PARTS).exists():
+    if not (folder / parts.FILE).exists():
         return []
     return [name for name in parts_file(folder)["chosen"] if not (folder / name / "plan.json").exists()]
 
@@ -204,7 +201,7 @@ def newest(results: Path, study: str) -> Path | None:
 
 
 def _folders(results: Path, study: str = "*") -> list[Path]:
-    return [path.parent for file in ("plan.json", PARTS) for path in results.glob(f"{study}/*/{file}")]
+    return [path.parent for file in ("plan.json", parts.FILE) for path in results.glob(f"{study}/*/{file}")]
 
 
 def any_in(results: Path) -> bool:
@@ -214,7 +211,7 @@ def any_in(results: Path) -> bool:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is that of a run, or of the runs of a study's parts."""
-    return any((folder / file).exists() for file in ("plan.json", PARTS))
+    return any((folder / file).exists() for file in ("plan.json", parts.FILE))
 
 
 def locate(results: Path, given: str | None) -> Path:
@@ -246,7 +243,7 @@ def locate_one(results: Path, given: str | None) -> Path:
 
 def name_of(folder: Path) -> str:
     """The name of a run among those of its study: of a part's, that of the folder with all parts."""
-    return folder.parent.name if (folder.parent / PARTS).exists() else folder.name
+    return folder.parent.name if (folder.parent / parts.FILE).exists() else folder.name
 
 
 def ledger_of(folder: Path, plan: Plan) -> Ledger:

@@ -10,8 +10,9 @@ from typing import Any
 
 from loadstone.experiments import resume, runs
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.parts import scale_of
 from loadstone.experiments.plan import Plan, read_plans
+from loadstone.experiments.scales import scale_of
+from loadstone.model import parts
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 
@@ -66,7 +67,7 @@ def of_run(
                 " started with"
             )
         folder = runs.locate(results, given)
-        if not (folder / runs.PARTS).exists():
+        if not (folder / parts.FILE).exists():
             return [_old(*resume.reopen(folder))]
         begun = runs.parts_file(folder)
         document = Document((folder / "study.yaml").read_text(encoding="utf-8"), begun["source"])
@@ -81,7 +82,7 @@ def of_run(
     plans = read_plans(document, overrides, only, scale)
     if "" in plans:
         return [_old(*resume.resumed(folder, plans[""]))]
-    if not (folder / runs.PARTS).exists():
+    if not (folder / parts.FILE).exists():
         raise InputError(f"{folder} was started when the study had no parts; start a new run without --resume")
     chosen, sessions = scale_of(document, scale), []
     for part, plan in plans.items():

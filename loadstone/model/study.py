@@ -176,6 +176,9 @@ class Study(Settings):
     best-fit runs."""
     claims: list[Claim] = []
     """What the study, or the paper that it reproduces, claims: the report says of each whether the run confirms it."""
+    deviations: list[str] = []
+    """In what it knowingly differs from the paper that it reproduces, for the report. What differs by scale, and what
+    ``--set`` changed, the report finds itself."""
     parts: Annotated[
         list[dict[str, Any]], Field(examples=[[{"name": "scaling", "factors": {"scaling": ["baseline", "vertical"]}}]])
     ] = []

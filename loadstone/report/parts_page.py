@@ -10,6 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from loadstone.analysis.run import VERDICTS
+from loadstone.model import parts
 from loadstone.report import content as contents
 from loadstone.report import rendering, sections, sentences
 from loadstone.report.content import Content
@@ -17,7 +18,6 @@ from loadstone.report.figures.kinds import KINDS, Kind
 from loadstone.report.inline import inline
 from loadstone.report.section import Section
 
-PARTS = "parts.json"
 MOST_FIGURES = 4
 """Of a part: its report has them all."""
 _LONG = ("comparison",)
@@ -43,7 +43,7 @@ class _Section:
 
 def build(folder: Path) -> Path:
     """Write ``report/index.html`` of a run folder whose study has parts; the parts have their reports already."""
-    known = json.loads((folder / PARTS).read_text(encoding="utf-8"))
+    known = json.loads((folder / parts.FILE).read_text(encoding="utf-8"))
     begun = [name for name in known["parts"] if (folder / name / "plan.json").exists()]
     found = [_section(folder / name, name) for name in begun]
     missing = [name for name in known["parts"] if name not in begun]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.report import (
     claims,
     comparison,
+    deviations,
     distributions,
     environments,
     generators,
@@ -34,6 +35,7 @@ SECTIONS: tuple[Gather, ...] = (
     generators.gather,
     system.gather,
     published.gather,
+    deviations.gather,
 )
 
 

@@ -132,6 +132,7 @@ class StudyFile(RunFile):
     licence: str | None = None
     authors: _Listed[str] = ()
     reproduces: str | None = None
+    deviations: _Listed[str] = ()
     application: Any = None
     workload: Any = None
     load: _Part[LoadPart] = LoadPart()

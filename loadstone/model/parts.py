@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from loadstone import plugins
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.messages import KeyPath, show
 
 Scale = Literal["paper", "here"]
+FILE = "parts.json"
+"""In the run folder of a study with parts."""
 SCALES: tuple[Scale, ...] = get_args(Scale)
 _OWN = ("name", "scale")
 """Keys of a part that are not a study's."""
@@ -27,39 +28,18 @@ def named(document: Document) -> list[str]:
     return [str(part["name"]) for part in document.data.get("parts") or ()]
 
 
-def scale_of(document: Document, given: str | None = None) -> Scale | None:
-    """The scale to run at: as given, else ``here`` where the study's infrastructure needs nothing but this machine.
-
-    None where the file has no scales. Raises InputError for one that there is not.
-    """
-    if given is not None and given not in SCALES:
-        raise InputError(f"--scale {given}: no such scale" + did_you_mean(given, [*SCALES]))
-    parts = document.data.get("parts")
-    there = [document.data, *(parts if isinstance(parts, list) else ())]
-    if not any(isinstance(part, dict) and part.get("scale") for part in there):
-        if given is not None:
-            raise InputError(f"--scale {given}: {document.file} has no scales; leave the option out")
-        return None
-    if given is not None:
-        return next(scale for scale in SCALES if scale == given)
-    cluster = document.data.get("cluster")
-    name = cluster.get("infrastructure", "local") if isinstance(cluster, dict) else "local"
-    alone = name in plugins.names("infrastructure") and plugins.find("infrastructure", name).self_contained
-    return "here" if alone else "paper"
-
-
-def documents(document: Document, scale: str | None = None, only: Sequence[str] = ()) -> dict[str, Document]:
-    """The study of each part by name, of those in ``only`` if given; ``{"": study}`` of a file without parts.
+def documents(document: Document, scale: Scale | None, only: Sequence[str] = ()) -> dict[str, Document]:
+    """The study of each part at a scale by name, of those in ``only`` if given; ``{"": study}`` where there are none.
 
     Raises InputError for malformed parts, and for names in ``only`` that no part has.
     """
     document.check(_findings(document))
-    chosen, known = scale_of(document, scale), named(document)
+    known = named(document)
     for name in only:
         if name not in known:
             what = did_you_mean(name, known) if known else "; the study has no parts"
             raise InputError(f"--part {name}: no such part{what}")
-    common = _scaled(document.without("parts", "scale"), document.data, (), chosen)
+    common = _scaled(document.without("parts", "scale"), document.data, (), scale)
     if not known:
         return {"": common}
     found = {}
@@ -67,7 +47,7 @@ def documents(document: Document, scale: str | None = None, only: Sequence[str] 
         if part["name"] in (only or known):
             place = ("parts", index)
             own = {key: value for key, value in part.items() if key not in _OWN}
-            made = _scaled(_replaceable(common, own).merged(own, place), part, place, chosen)
+            made = _scaled(_replaceable(common, own).merged(own, place), part, place, scale)
             name = f"{document.data.get('name', '')}-{part['name']}"
             found[part["name"]] = made.with_values([(("name",), name, (*place, "name"))])
     return found
@@ -90,6 +70,23 @@ def _replaceable(document: Document, own: Mapping[str, Any]) -> Document:
         for other in {"rates", "capacity", "closed", *(["slo"] if "capacity" in kinds else [])} - set(load):
             made.remove(("load", other))
     return made
+
+
+def differences(document: Document, part: str) -> dict[str, tuple[Any, Any]]:
+    """By dotted path what a part has at the scales ``paper`` and ``here`` where they differ; None where not set."""
+    there, here = (_leaves(documents(document, scale, [part] if part else ())[part].data) for scale in SCALES)
+    paths = [path for path in dict.fromkeys([*there, *here]) if there.get(path) != here.get(path)]
+    return {".".join(path): (there.get(path), here.get(path)) for path in paths}
+
+
+def _leaves(data: Any, at: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """What is no mapping, by its path; without the keys that are of the file alone."""
+    if not isinstance(data, dict) or not data:
+        return {at: data}
+    some = (
+        _leaves(value, (*at, str(key))) for key, value in data.items() if at or key not in ("parts", "scale", "claims")
+    )
+    return {path: value for leaves in some for path, value in leaves.items()}
 
 
 def _findings(document: Document) -> Iterator[Finding]:
