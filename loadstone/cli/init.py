@@ -37,6 +37,7 @@ EPILOG = (
 )
 _SCHEMA = "study.schema.json"
 _LIMIT = "200ms"
+_COMMENT = "# A first answer in minutes; for results that count: precision: 5%, duration: 30s or more.\n"
 
 
 def command(
@@ -86,10 +87,10 @@ def command(
     study |= deployment
     p99 = p99 or _answer("The latency that 99 % of requests must not exceed", _LIMIT)
     study |= {
-        "load": {"capacity": yaml12.FlowMapping(slo={"p99": p99, "completed": "99%"}, precision="5%")},
-        "trial": yaml12.FlowMapping(warmup="5s", duration="30s"),
+        "load": {"capacity": yaml12.FlowMapping(slo={"p99": p99, "completed": "99%"}, precision="10%")},
+        "trial": yaml12.FlowMapping(warmup="3s", duration="10s"),
     }
-    text = f"# yaml-language-server: $schema={_SCHEMA}\n{yaml12.dump(study)}"
+    text = f"# yaml-language-server: $schema={_SCHEMA}\n{_COMMENT}{yaml12.dump(study)}"
     plan = _write(text, output, beside, imported)
     out.print(f"{output}: {load_summary(plan)}", markup=False)
     if imported is not None:
@@ -110,9 +111,14 @@ def _here() -> str | None:
     return next((name for name in compose_import.FILES if Path(name).is_file()), None)
 
 
+def _has_images(loaded: LoadedApplication) -> bool:
+    """Whether services run images that others made."""
+    return any(service.runs.image is not None for service in loaded.application.services.values())
+
+
 def _orchestrators(loaded: LoadedApplication) -> list[str]:
     """Those that can run the application, the simplest first."""
-    has_images = any(service.runs.image is not None for service in loaded.application.services.values())
+    has_images = _has_images(loaded)
     names = [
         name
         for name in plugins.names("orchestrators")
@@ -163,8 +169,9 @@ def _deployment(loaded: LoadedApplication, orchestrator: str | None) -> dict[str
         return {}
     possible = _orchestrators(loaded)
     orchestrator = orchestrator or _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
-    cluster = yaml12.FlowMapping(infrastructure=infrastructure_for(orchestrator))
-    return {"orchestrator": orchestrator, "cluster": cluster}
+    # Emulated hosts reach no registry: images of others are pulled by the engine or cluster that is there.
+    infrastructure = "existing" if _has_images(loaded) else infrastructure_for(orchestrator)
+    return {"orchestrator": orchestrator, "cluster": yaml12.FlowMapping(infrastructure=infrastructure)}
 
 
 def _write(text: str, output: Path, beside: Path, imported: Imported | None) -> Plan:

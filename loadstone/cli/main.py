@@ -29,6 +29,7 @@ VERBS = {
     "run": "Deploy, load, find the breaking point, write the report.",
     "load": "Load any HTTP service, open loop: latency from the intended send time.",
     "status": "Show running deployments and the progress of a run.",
+    "watch": "Show the report of a run in a browser while it runs.",
     "report": "Write a run's report anew from its results.",
     "compare": "Compare treatments of a run, or two runs: ratios, intervals, verdicts.",
     "history": "Show a study's results over runs, versions and commits, and what changed.",

@@ -112,8 +112,8 @@ class Display(Listener):
 
 
 def _numbers(row: TrialRow) -> str:
-    if broke := format.broke(row):
-        return broke
+    if broke := format.broke(row):  # with what failed, if requests did not only take too long
+        return row.reasons[0] if row.reasons and row.reasons[0].endswith(")") else broke
     if row.completed is None:
         return ""
     share = f"{100 * row.completed / row.offered:5.1f} %" if row.offered else f"{row.completed:,}"

@@ -14,6 +14,7 @@ from loadstone import plugins
 from loadstone.analysis.gate import Gated, Limit, parse
 from loadstone.analysis.gate import limits as beside_limits
 from loadstone.cli import gating
+from loadstone.cli import watch as watching
 from loadstone.cli.app import Json, Overrides, Parts, Results, Scale, err, out, print_json
 from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
@@ -73,6 +74,7 @@ def command(
     fail_undecided: gating.FailUndecided = False,
     junit: gating.Junit = None,
     markdown: gating.Markdown = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Show the report in a browser while the run goes on.")] = False,
     results: Results = Path("results"),
     part: Parts = None,
     scale: Scale = None,
@@ -93,10 +95,10 @@ def command(
             _require_machines([session.plan for session in chosen])
         warnings = [other] if other else []
         if chosen[0].part:
-            _run_parts(chosen, emulated_ok, warnings, keep, json)
+            _run_parts(chosen, emulated_ok, warnings, keep, watch, json)
             return
         (session,) = chosen
-        ledger = _run(session, emulated_ok, warnings, keep)
+        ledger = _run(session, emulated_ok, warnings, keep, watch)
     gated = _gated(ledger, limits)
     try:
         _print_outcome(session.plan, ledger, gated, json)
@@ -106,7 +108,7 @@ def command(
         gating.require(gated, fail_undecided)
 
 
-def _run(session: Session, emulated_ok: bool, warnings: list[str], keep: bool) -> Ledger:
+def _run(session: Session, emulated_ok: bool, warnings: list[str], keep: bool, watch: bool) -> Ledger:
     """Start a run, or go on with one, and conduct it; ``warnings`` are added to those of the preflight."""
     plan, ledger = session.plan, session.ledger
     recover(plan)
@@ -121,11 +123,15 @@ def _run(session: Session, emulated_ok: bool, warnings: list[str], keep: bool) -
         facts = runs.provenance(versions, nodes, warnings, commit_of(session.study.absolute().parent))
         ledger = runs.ledger_of(session.create(facts), plan)
     with ledger.locked():
+        if watch:
+            watching.start(ledger.folder)
         _conduct(plan, ledger, driver, warnings, keep)
     return ledger
 
 
-def _run_parts(chosen: list[Session], emulated_ok: bool, warnings: list[str], keep: bool, json: bool) -> None:
+def _run_parts(
+    chosen: list[Session], emulated_ok: bool, warnings: list[str], keep: bool, watch: bool, json: bool
+) -> None:
     """Run one part after the other; what fails in one does not stop the next, and the first failure is raised at the
     end."""
     from loadstone.report import parts_page
@@ -135,7 +141,7 @@ def _run_parts(chosen: list[Session], emulated_ok: bool, warnings: list[str], ke
     for session in chosen:
         err.print(f"part {session.part}", style="bold", markup=False)
         try:
-            done.append(_run(session, emulated_ok, warnings, keep))
+            done.append(_run(session, emulated_ok, warnings, keep, watch))
             _print_outcome(session.plan, done[-1], [], False, err)
         except Interrupted as error:
             if not done:

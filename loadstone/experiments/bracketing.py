@@ -56,7 +56,10 @@ def step(
     assert broke is not None
     if loads.count(lowest) < 2:
         return "bracket", _below(broke, hint)
-    reason = f"even the lowest load, {lowest:g}/s, does not hold: the SLO is out of reach"
+    reason = (
+        f"even the lowest load, {lowest:g}/s, does not hold: requests fail (see the reasons of the trials), or the SLO"
+        " is out of reach"
+    )
     return Failed(reason, at_most=lowest)
 
 

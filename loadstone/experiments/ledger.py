@@ -38,6 +38,18 @@ class FinishedTrial:
     row: TrialRow
 
 
+def is_running(folder: Path) -> bool:
+    """Whether a process runs this run folder at this time."""
+    try:
+        with (folder / ".lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:  # it was never begun
+        return False
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Turn a failure to write below ``path`` into an error that a user can act on."""

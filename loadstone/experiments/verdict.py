@@ -70,7 +70,7 @@ def judge(
             return invalid(f"no request completed{_because(_lost(summary))}: there is nothing to measure")
         return Verdict("measured", (), doubts)
     if summary.aborted is not None:
-        reason = f"broke at {summary.aborted.at_s:.1f} s: {summary.aborted.reason}"
+        reason = f"broke at {summary.aborted.at_s:.1f} s: {summary.aborted.reason}{_because(_failures(summary))}"
         return Verdict("not held", (reason,), doubts)
     reasons = tuple(_broken_promises(summary, slo))
     if reasons and not any(_broken_promises(instrument.less_own(summary), slo)):
@@ -107,6 +107,12 @@ def _too_few(summary: TrialSummary, slo: Slo) -> Iterator[str]:
 
 def _because(lost: list[str]) -> str:
     return f" ({', '.join(lost)})" if lost else ""
+
+
+def _failures(summary: TrialSummary) -> list[str]:
+    """The most frequent kinds of failures, where they are a good part of the violations: ``2 x status 403``."""
+    most = sorted(summary.errors, key=lambda each: -each.count)[:2]
+    return [f"{each.count} x {each.kind}" for each in most if each.count >= (summary.violations or 0) / 4]
 
 
 def _lost(summary: TrialSummary) -> list[str]:

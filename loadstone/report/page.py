@@ -67,12 +67,12 @@ def build(run_folder: Path, look: Look = USUAL) -> Path:
 
     Raises InputError where there is no run, or where links lie in it; the page names what the run lacks.
     """
-    _refuse_links(run_folder)
+    refuse_links(run_folder)
     content = contents.gather(run_folder)
     target = content.run.folder / "report"
     making = Path(tempfile.mkdtemp(prefix=".report-", dir=target.parent))
     try:
-        _write(content, making, look)
+        write(content, making, look)
         replaced = Path(tempfile.mkdtemp(prefix=".replaced-", dir=making))
         if target.exists():
             target.rename(replaced)
@@ -84,7 +84,7 @@ def build(run_folder: Path, look: Look = USUAL) -> Path:
     return target / "index.html"
 
 
-def _refuse_links(run_folder: Path) -> None:
+def refuse_links(run_folder: Path) -> None:
     """Raise InputError for a link: what it leads to would be read, or removed, as a part of the run."""
     for folder, folders, files in os.walk(run_folder):
         for name in (*folders, *files):
@@ -92,8 +92,8 @@ def _refuse_links(run_folder: Path) -> None:
                 raise InputError(f"{path} is a link to {os.readlink(path)}: remove it, or put its content there")
 
 
-def _write(content: Content, target: Path, look: Look) -> None:
-    """Write the page, and all beside it, into an empty folder."""
+def write(content: Content, target: Path, look: Look = USUAL) -> None:
+    """Write ``index.html``, and all beside it, into an empty folder."""
     for name in ("figures", "tables", "trials", "treatments"):
         (target / name).mkdir()
 

@@ -96,3 +96,9 @@ def test_on_a_terminal_there_are_four_questions(
     assert code == 0, complaint
     assert [default for _, default in questions] == ["compose.yaml", "compose", "home", "200ms"]
     assert "p99: 75ms" in (compose / "study.yaml").read_text()
+
+
+def test_images_of_others_are_pulled_by_the_engine_that_is_there(say: RunCommand, compose: Path) -> None:
+    assert say("init")[0] == 0
+    study = read_plan(compose / "study.yaml")[1].study
+    assert (study.orchestrator, study.cluster.infrastructure) == ("compose", "existing")

@@ -106,6 +106,12 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("no batches to see a trend in", {"batches": backlog([0, 60])}, "held", []),
     ("aborted", {"aborted": ABORTED, "violations": 101}, "not held", ["broke at 3.2 s: violations 101"]),
     (
+        "aborted, as requests failed: the reason says how",
+        {"aborted": ABORTED, "violations": 101, "errors": [{"kind": "status 403", "operation": "get", "count": 99}]},
+        "not held",
+        ["(99 x status 403)"],
+    ),
+    (
         "aborted with little done: its fragment is not judged further",
         {"aborted": ABORTED, "counts__sent": 700, "counts__offered": 1000, "counts__completed": 400, "batches": []},
         "not held",

@@ -39,13 +39,22 @@ document.body.append(out);
 
 def browse(page: Path, folder: Path, width: int) -> tuple[dict, str]:
     """What the probe found, and what the browser logged."""
+    return dumped(page.read_text(encoding="utf-8").replace("</body>", PROBE + "</body>"), folder, width)
+
+
+def dumped(text: str, folder: Path, width: int) -> tuple[dict, str]:
+    """What a page leaves in ``<pre id="seen">``, and what the browser logged."""
     copy = folder / "index.html"
-    copy.write_text(page.read_text(encoding="utf-8").replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    copy.write_text(text, encoding="utf-8")
     quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", *quiet]
     command += [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},1000", "--enable-logging=stderr"]
     done = subprocess.run(
-        [*command, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=300, check=True
+        [*command, "--virtual-time-budget=10000", "--dump-dom", copy.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
     )
     message = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
     assert message, done.stderr[-2000:]

@@ -1,4 +1,5 @@
 // A figure opens large: wheel, buttons and keys zoom, dragging and arrows move, two fingers do both, Escape closes.
+let makeZoomable;
 {
   const make = (tag, attributes = {}, ...children) => {
     const element = document.createElement(tag);
@@ -85,10 +86,13 @@
   });
   for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, event => fingers.delete(event.pointerId));
 
-  for (const figure of document.querySelectorAll("figure")) {
-    if (!figure.querySelector("svg")) continue;
-    const name = figure.querySelector("figcaption strong").textContent;
-    figure.prepend(make("div", {class: "enlarge"}, press(`Enlarge: ${name}`, "⤢", () => open(figure))));
-    figure.querySelector("svg").addEventListener("click", () => { if (!dialog.open) open(figure); });
-  }
+  makeZoomable = part => {
+    for (const figure of part.querySelectorAll("figure")) {
+      if (!figure.querySelector("svg")) continue;
+      const name = figure.querySelector("figcaption strong").textContent;
+      figure.prepend(make("div", {class: "enlarge"}, press(`Enlarge: ${name}`, "⤢", () => open(figure))));
+      figure.querySelector("svg").addEventListener("click", () => { if (!dialog.open) open(figure); });
+    }
+  };
+  makeZoomable(document);
 }
