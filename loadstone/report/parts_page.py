@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from loadstone.report.section import Section
 
 MOST_FIGURES = 4
 """Of a part: its report has them all."""
+_OWN = ("breaking-bars", "hold", "grid-mean", "latency", "mean-latency", "throughput")
+"""Of the run's own figures those that answer, the most telling first."""
 _LONG = ("comparison",)
 """Sections whose figure has a row for every operation and span: as long as a page."""
 
@@ -81,15 +83,20 @@ def _in_all(answers: list[list[str]]) -> list[str]:
 
 
 def _figures(folder: Path, part: str, content: Content, added: list[Section]) -> list[tuple[str, Markup]]:
-    """The figures that lead the part's report: the first of the run's own, and the first of each section."""
+    """The figures that lead the part's report: two of the run's own, and the first of each section that answers."""
     drawn = folder / "report" / "figures"
-    answering = [each for each in added if not each.explains and each.name not in _LONG]
-    groups: list[tuple[Sequence[Kind], Mapping[str, str]]] = [(KINDS, {})]
-    groups += [(section.kinds, section.facts) for section in answering]
-    found: list[tuple[str, Markup]] = []
-    for kinds, facts in groups:
-        if (kind := next((kind for kind in kinds if (drawn / f"{kind.name}.svg").exists()), None)) is not None:
-            title, _ = kind.texts(content, **facts)
-            svg = inline((drawn / f"{kind.name}.svg").read_bytes(), f"{part}-{kind.name}", title)
-            found.append((title, Markup(svg)))  # by our own drawing code, which escapes users' texts
-    return found[:MOST_FIGURES]
+
+    def there(kinds: Iterable[Kind]) -> list[Kind]:
+        return [kind for kind in kinds if (drawn / f"{kind.name}.svg").exists()]
+
+    own = there(kind for name in _OWN for kind in KINDS if kind.name == name)[:2]
+    found: list[tuple[Kind, Mapping[str, str]]] = [(kind, {}) for kind in own]
+    for section in added:
+        if not section.explains and section.name not in _LONG:
+            found += [(kind, section.facts) for kind in there(section.kinds)[:1]]
+    figures = []
+    for kind, facts in found[:MOST_FIGURES]:
+        title, _ = kind.texts(content, **facts)
+        svg = inline((drawn / f"{kind.name}.svg").read_bytes(), f"{part}-{kind.name}", title)
+        figures.append((title, Markup(svg)))  # by our own drawing code, which escapes users' texts
+    return figures
