@@ -29,9 +29,9 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
     if json:
         several = folder is not None and runs.parts_of(folder) != [folder]
         shown: dict[str, Any] | None = found[0] if found else None
-        state = {"folder": str(folder), "parts": found} if several else shown
+        progress = {"folder": str(folder), "parts": found} if several else shown
         made = {name: {**each.model_dump(mode="json"), "cost": each.cost(now)} for name, each in machines.items()}
-        print_json({"deployments": up, "machines": made, "run": state})
+        print_json({"deployments": up, "machines": made, "run": progress})
         return
     out.print("deployments: " + (", ".join(up) or "none"), markup=False)
     for name, each in machines.items():

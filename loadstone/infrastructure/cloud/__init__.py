@@ -6,7 +6,8 @@ What is the same for all providers is here; each provider is a ``Service``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
@@ -38,6 +39,8 @@ class MadeMachines(Infrastructure):
     service: ClassVar[type[Service]]
     needs: ClassVar[tuple[str, ...]] = ()
     """Keys of ``cluster.instances`` that have no default here."""
+    emulated: ClassVar[bool] = False
+    """Whether its machines share the cores of this one."""
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         super().__init__(cluster, entry_name)
@@ -78,7 +81,7 @@ class MadeMachines(Infrastructure):
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         if self._hosts is not None:
-            return self._hosts.sketch(software, managers)
+            return self._marked(self._hosts.sketch(software, managers))
         try:
             size = self._service("loadstone-sketch", self._folder).size()
         except LoadstoneError:  # the preflight reports it
@@ -92,6 +95,7 @@ class MadeMachines(Infrastructure):
                 address=f"198.18.{number // 250}.{number % 250 + 1}",
                 cpus=cpus,
                 memory=memory,
+                emulated=self.emulated,
                 reach=Reach(transport="planned"),
             )
             for number, name in enumerate(self._names(managers))
@@ -116,7 +120,8 @@ class MadeMachines(Infrastructure):
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         assert self._hosts is not None, "machines are acquired first"
-        return self._hosts.provide(software, managers, say)
+        provision = self._hosts.provide(software, managers, say)
+        return replace(provision, nodes=tuple(self._marked(provision.nodes)))
 
     def release(self) -> None:
         if self._hosts is not None:
@@ -149,7 +154,7 @@ class MadeMachines(Infrastructure):
                 message = f"{entry.name}: its machines are in {there.where}, but the credentials are those of {where}"
                 raise DeploymentError(message, f"use those of {there.where}, then {again}")
             login.close(journal.records_folder(entry.name), there.machines)
-            service.remove(lambda _text: None)
+            service.remove()
         except DeploymentError:
             raise
         except LoadstoneError as error:
@@ -183,6 +188,9 @@ class MadeMachines(Infrastructure):
         login.wait_until_reached(self._folder, names, _BOOT_S, say)
         held.save(self._name, self.name, there.model_copy(update={"ready": True}))
         return inventory
+
+    def _marked(self, nodes: Sequence[Node]) -> list[Node]:
+        return [node.model_copy(update={"emulated": self.emulated}) for node in nodes]
 
     def _service(self, token: str, folder: Path) -> Service:
         return self.service(self._wanted, token, folder)

@@ -83,8 +83,8 @@ class Service(ABC):
         """
 
     @abstractmethod
-    def remove(self, say: Say) -> int:
-        """Remove everything that carries the token, and wait until it is gone; returns the number of machines.
+    def remove(self) -> None:
+        """Remove everything that carries the token, and wait until it is gone.
 
         May be called again, also where nothing was made. Raises DeploymentError where something is left.
         """

@@ -17,6 +17,7 @@ from loadstone.infrastructure.software.base import Member, Software, lasting
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach, Role
 from loadstone.model.errors import DeploymentError, LoadstoneError
+from loadstone.model.inventory import Inventory
 
 
 class _Roles(NamedTuple):
@@ -39,10 +40,14 @@ class Hosts(Infrastructure):
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         super().__init__(cluster, entry_name)
-        self._inventory = inventories.read(cluster)
+        self._inventory = self._read(cluster)
         self._nodes: dict[str, Node] = {}
         self._claimed: list[Claimed] = []
         self._software: Software | None = None
+
+    @classmethod
+    def _read(cls, cluster: Cluster) -> Inventory:
+        return inventories.read(cluster)
 
     @classmethod
     def objections(cls, cluster: Cluster) -> Iterator[StudyFinding]:

@@ -76,8 +76,7 @@ class OpenStack(Service):
             for number, name in enumerate(names)
         ]
 
-    def remove(self, say: Say) -> int:
-        number = len(self._servers())
+    def remove(self) -> None:
         deadline = time.monotonic() + _GONE_S
         while servers := self._servers():
             for server in servers.values():
@@ -94,7 +93,6 @@ class OpenStack(Service):
             self._connection.compute.delete_keypair(self.token, ignore_missing=True)
         if self._leases_there:
             self._leases.end()
-        return number
 
     def _request(self, names: Sequence[str], public_key: str, until: datetime, say: Say) -> None:
         image, (flavor, leased) = self._image(), self._kind()
