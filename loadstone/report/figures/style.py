@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
 from loadstone.report.figures import texts
@@ -127,6 +127,13 @@ def panels(
     return figure, used
 
 
+def _ticks(span: float) -> Locator:
+    """Of a logarithmic axis for values from one to ``span``: two ticks at least, and no more than there is room for."""
+    if span < 2:
+        return MaxNLocator(5)
+    return LogLocator(subs=(1,) if span > 300 else (1, 2, 5) if span > 4 else (1, 1.5, 2, 3, 4, 5, 6, 7, 8))
+
+
 def plain_scale(axes: Axes, which: str, values: Iterable[float | None], log: bool | None = None) -> None:
     """Ticks as plain numbers; logarithmic if ``log``, or if the values span more than a factor of five."""
     positive = [value for value in values if value and value > 0]
@@ -134,7 +141,7 @@ def plain_scale(axes: Axes, which: str, values: Iterable[float | None], log: boo
     axis = {"x": axes.xaxis, "y": axes.yaxis}[which]
     if span > 5 if log is None else log:
         {"x": axes.set_xscale, "y": axes.set_yscale}[which]("log")
-        axis.set_major_locator(LogLocator(subs=(1,) if span > 300 else (1, 2, 5)))
+        axis.set_major_locator(_ticks(span))
         axis.set_minor_locator(NullLocator())
     else:
         counted = all(float(value).is_integer() for value in positive)
