@@ -61,7 +61,7 @@ def command(
         profile=profile,
         documents=documents,
         dataset=dataset,
-        infrastructure=infrastructure if infrastructure in plugins.names("infrastructure") or not of_machines else None,
+        infrastructure=infrastructure if not of_machines or _makes_machines(infrastructure) else None,
         managers=managers,
         workers=workers,
         part=part,
@@ -70,7 +70,7 @@ def command(
     for note in grouped(plan.notes):
         warn(note)
     if of_machines:
-        files = plugins.find("machine_files", infrastructure)(machine_needs(plan))
+        files = plugins.find("machine_files", str(infrastructure))(machine_needs(plan))
     else:
         (treatment,) = plan.treatments
         sketched = sketch(infrastructure_of(plan.study.cluster, "render"), treatment)
@@ -85,3 +85,9 @@ def command(
             (output / name).parent.mkdir(parents=True, exist_ok=True)
             (output / name).write_text(text, encoding="utf-8")
             out.print(str(output / name), markup=False)
+
+
+def _makes_machines(tool: str | None) -> bool:
+    """Whether a tool is an infrastructure by itself: the study is read as one on it."""
+    known = tool in plugins.names("infrastructure")
+    return known and bool(plugins.find("infrastructure", str(tool)).makes_machines)
