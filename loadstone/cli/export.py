@@ -9,7 +9,7 @@ import typer
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
-from loadstone.experiments.ledger import writing
+from loadstone.experiments.durable import writing
 
 EPILOG = "Example: [bold]loadstone export first-light -o first-light.zip --licence CC-BY-4.0 --author 'Ada Lovelace'[/]"
 

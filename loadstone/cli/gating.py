@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import typer
 
 from loadstone.cli.app import out
-from loadstone.experiments.ledger import writing
+from loadstone.experiments.durable import writing
 from loadstone.model.errors import CannotTell, NotHeld
 from loadstone.report import format
 

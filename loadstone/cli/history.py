@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli.app import Json, Results, out, print_json, warn
-from loadstone.experiments.ledger import writing
+from loadstone.experiments.durable import writing
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import InputError
 

@@ -21,7 +21,7 @@ from loadstone.cli import options
 from loadstone.cli.app import out, warn
 from loadstone.cli.deployment_plan import infrastructure_for
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments.ledger import writing
+from loadstone.experiments.durable import writing
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.model import yaml12
 from loadstone.model.address import is_url, parsed

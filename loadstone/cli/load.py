@@ -17,8 +17,8 @@ from loadstone.cli.app import Json, err, out, print_json, warn
 from loadstone.cli.live import LiveView
 from loadstone.cli.load_request import LoadSettings
 from loadstone.cli.outcome import observed, render
+from loadstone.experiments.durable import writing
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.ledger import writing
 from loadstone.experiments.verdict import Verdict, judge
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.measurement_lock import measuring

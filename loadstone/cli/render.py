@@ -12,7 +12,7 @@ from loadstone.cli import options
 from loadstone.cli.app import Overrides, Part, Scale, out, warn
 from loadstone.cli.options import What, chosen_plan, given_plan
 from loadstone.experiments.deployment import orchestrate
-from loadstone.experiments.ledger import writing
+from loadstone.experiments.durable import writing
 from loadstone.experiments.provisioning import infrastructure_of, machine_needs, sketch
 from loadstone.model.errors import grouped
 

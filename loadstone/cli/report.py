@@ -9,7 +9,7 @@ import typer
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
-from loadstone.experiments.ledger import writing
+from loadstone.experiments.durable import writing
 
 EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-light --figure-width 3.33in[/]"
 

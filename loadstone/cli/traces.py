@@ -16,7 +16,7 @@ from loadstone.analysis.schema import rows
 from loadstone.analysis.traced_rows import ClockOffset, PathTime, ServiceTimes
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.experiments import runs
-from loadstone.experiments.ledger import writing
+from loadstone.experiments.durable import writing
 from loadstone.model.errors import InputError
 from loadstone.model.records import SpanCounts, TrialRow
 from loadstone.report import format

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from loadstone.cli.app import Results, Run, err, out
 from loadstone.experiments import runs
+from loadstone.experiments.durable import is_running
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.ledger import is_running
 from loadstone.model.errors import InputError, Interrupted
 
 EPILOG = "Examples: [bold]loadstone watch[/], [bold]loadstone watch first-light[/]"

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from loadstone.experiments import durations, predicting, pruning, runs, schedule
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.disk_space import DiskSpace
+from loadstone.experiments.durable import writing
 from loadstone.experiments.durations import Outlook
-from loadstone.experiments.ledger import FinishedTrial, Ledger, writing
+from loadstone.experiments.ledger import FinishedTrial, Ledger
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Provider

@@ -1,9 +1,16 @@
-"""What a power loss must not take: files and the folders that name them, synchronised in that order."""
+"""Files that are whole or absent, also after a power loss or on a full disk, and the lock of a run folder."""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from loadstone.model.errors import disk_error
 
 
 def sync(path: Path) -> None:
@@ -22,3 +29,40 @@ def sync_tree(folder: Path) -> None:
             if (file := Path(place, name)).is_file() and not file.is_symlink():
                 sync(file)
         sync(Path(place))
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process runs this run folder at this time."""
+    try:
+        with (folder / ".lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:  # it was never begun
+        return False
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write below ``path`` into an error that a user can act on."""
+    try:
+        yield
+    except OSError as error:
+        problem = disk_error(path, error, "finished trials are intact", "continue with `loadstone run --resume`")
+        raise (problem or error) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` so that the file is either whole or absent, also after a power loss."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with writing(path):
+        try:
+            with temporary.open("w", encoding="utf-8") as file:
+                json.dump(value, file, indent=1, sort_keys=False)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            sync(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)

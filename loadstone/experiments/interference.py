@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadstone import plugins
-from loadstone.experiments.ledger import write_json
+from loadstone.experiments.durable import write_json
 from loadstone.experiments.tuning import machines_of
 from loadstone.infrastructure.base import Finding
 from loadstone.model.cluster import Node

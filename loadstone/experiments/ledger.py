@@ -7,8 +7,6 @@ either finished with all of its files or never was, also after a power loss. ``t
 from __future__ import annotations
 
 import fcntl
-import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,9 +18,9 @@ import pyarrow.parquet as pq
 
 from loadstone.analysis.run import trial_files
 from loadstone.analysis.schema import schema
-from loadstone.experiments.durable import sync, sync_tree
+from loadstone.experiments.durable import sync, sync_tree, write_json, writing
 from loadstone.experiments.next_trial import Outcome
-from loadstone.model.errors import InputError, disk_error
+from loadstone.model.errors import InputError
 from loadstone.model.records import TrialRow
 from loadstone.model.trial import Phase, Trial
 
@@ -36,43 +34,6 @@ class FinishedTrial:
     repetition: int
     outcome: Outcome
     row: TrialRow
-
-
-def is_running(folder: Path) -> bool:
-    """Whether a process runs this run folder at this time."""
-    try:
-        with (folder / ".lock").open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except BlockingIOError:
-        return True
-    except OSError:  # it was never begun
-        return False
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn a failure to write below ``path`` into an error that a user can act on."""
-    try:
-        yield
-    except OSError as error:
-        problem = disk_error(path, error, "finished trials are intact", "continue with `loadstone run --resume`")
-        raise (problem or error) from error
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` so that the file is either whole or absent, also after a power loss."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with writing(path):
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                json.dump(value, file, indent=1, sort_keys=False)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            sync(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 class Ledger:

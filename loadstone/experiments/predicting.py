@@ -14,7 +14,8 @@ from loadstone.analysis.capacity.registered import FOLDER, register
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.experiments import schedule
 from loadstone.experiments.deployment import resolve_treatment
-from loadstone.experiments.ledger import Ledger, write_json, writing
+from loadstone.experiments.durable import write_json, writing
+from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.reference_treatments import reference_of
 from loadstone.model.cluster import Node

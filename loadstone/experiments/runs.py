@@ -15,8 +15,8 @@ from typing import Any
 
 import loadstone
 from loadstone.experiments import pruning, schedule
-from loadstone.experiments.durable import sync, sync_tree
-from loadstone.experiments.ledger import Ledger, write_json, writing
+from loadstone.experiments.durable import sync, sync_tree, write_json, writing
+from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
 from loadstone.model import parts

@@ -12,7 +12,7 @@ from loadstone.analysis.metrics.steal import stolen
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
 from loadstone.experiments.deployment import Deployed
-from loadstone.experiments.ledger import write_json
+from loadstone.experiments.durable import write_json
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.verdict import Verdict, invalid, judge
 from loadstone.experiments.wall_clock import WallClock

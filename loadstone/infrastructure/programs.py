@@ -12,7 +12,6 @@ from pathlib import Path
 
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.builds.recipes import recipe
 from loadstone.model.software import STONE, AsProcess
 
 _VERSION_S = 20.0
@@ -29,8 +28,11 @@ def find(process: AsProcess) -> str | None:
             continue
         if matches := [path for path in matching(place) if os.access(path, os.X_OK)]:
             return str(max(matches, key=_by_numbers))
-    if process.build is not None and (built := recipe(process.build).cached).exists():
-        return str(built)
+    if process.build is not None:
+        from loadstone.infrastructure.builds.recipes import recipe  # with all that builds need: few software has one
+
+        if (built := recipe(process.build).cached).exists():
+            return str(built)
     return None
 
 

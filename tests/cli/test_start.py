@@ -45,6 +45,11 @@ def test_a_check_imports_no_clients_and_no_tables() -> None:
     assert not {"docker", "kubernetes", "matplotlib", "numba", "numpy", "pyarrow", "requests", "scipy"} & modules
 
 
+@pytest.mark.parametrize("verb", ["run", "init", "report", "history"])
+def test_the_help_of_a_verb_imports_nothing_that_computes(verb: str) -> None:
+    assert not {"matplotlib", "numba", "numpy", "pyarrow", "scipy"} & imported(verb, "--help")
+
+
 def test_an_option_before_the_verb_hides_no_verb(say: RunCommand, tmp_path: Path) -> None:
     code, text, _ = say("--allow-path", str(tmp_path), "validate", STUDY)
     assert code == 0 and "is valid" in text

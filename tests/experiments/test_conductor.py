@@ -20,8 +20,9 @@ from loadstone.analysis.schema import schema
 from loadstone.applications.seeding import Seeder
 from loadstone.experiments import runs, wall_clock
 from loadstone.experiments.conductor import Conductor
+from loadstone.experiments.durable import write_json
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.ledger import Ledger, write_json
+from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
