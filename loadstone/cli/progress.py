@@ -32,6 +32,7 @@ class Display(Listener):
         """Lengths of the finished trials: in seconds as they were, and as they were expected."""
         self._trial: Trial | None = None
         self._step = ""
+        self._noted: set[str] = set()
 
     def __enter__(self) -> Display:
         if self._status:
@@ -57,7 +58,8 @@ class Display(Listener):
         self._step = text
         if self._status:
             self._show()
-        elif self._trial is None or text not in ("loading", "collecting", "resetting state"):
+        elif text not in self._noted and text not in ("loading", "collecting", "resetting state"):
+            self._noted.add(text)  # deployments of later trials go through the same steps
             self.note(text)
 
     def progress(self, event: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
-from loadstone.experiments import runs
 from loadstone.experiments.durable import writing
 
 EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-light --figure-width 3.33in[/]"
@@ -31,7 +30,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Write a run's report anew from its results; the run need not be complete."""
-    from loadstone.report import page, parts_page, terminal  # a slow import that --help does not need
+    from loadstone.experiments import runs  # slow imports that --help does not need
+    from loadstone.report import page, parts_page, terminal
     from loadstone.report.figures import look
 
     chosen = look.chosen(figure_width, font)
