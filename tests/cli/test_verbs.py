@@ -176,6 +176,7 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         display.trial_started(trial, Outlook(3, 10.0, 30.0))
         display.step("starting stores")
         display.step("loading")
+        display.step("starting stores")
         display.progress({"t": 1.0, "of": 2.0, "sent": 10, "p99_ms": 1.0, "lateness_p99_ms": 0.1, "errors": 0})
         about: dict[str, Any] = {"treatment": "scaling=baseline", "rate": 100.0}
         row = trial_row(order=1, offered=100, completed=99, p99_ms=12.3, **about)
@@ -191,6 +192,7 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         )
     text = out.getvalue()
     assert "\x1b" not in text
+    assert text.count("starting stores") == 1, "each step is shown when it is first taken"
     assert "trial   1  scaling=baseline  bracket      100 req/s  held" in text
     assert "P99    12.3 ms  completed  99.0 %" in text and "left" in text
     (stopped_line,) = [line for line in text.splitlines() if "trial   2" in line]
