@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import BaseModel
 
 from loadstone.api import reference
@@ -25,8 +26,10 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.records import Iteration, TrialSummary, node
 from loadstone.model.records.base import writers_schema
 from loadstone.model.study import Study
+from loadstone.report import paper_figures
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+FIGURES = FOLDER / "paper-figures.yaml"
 PROTOCOL = FOLDER.parents[1] / "loadstone" / "infrastructure" / "machines" / "protocol.schema.json"
 NOTE = "<!-- Written by scripts/generate_docs.py (`make docs`); change the model instead. -->\n\n"
 SUCCESS = "Done: the study is complete, or the requested information was printed; a gate passed, or could not tell."
@@ -39,6 +42,9 @@ def pages() -> dict[str, str]:
         "application.md": model_page("Application file", Application, "application.schema.json"),
         "columns.md": columns_page(),
         "compose-files.md": compose_page(),
+        "paper-figures.md": paper_figures.markdown(
+            yaml.safe_load(FIGURES.read_text(encoding="utf-8")), NOTE.replace("the model", FIGURES.name)
+        ),
         "exit-codes.md": exit_codes_page(),
         "round-trips.md": round_trips_page(),
         "cli.md": cli.markdown(NOTE.replace("the model", "its verb")),

@@ -39,6 +39,14 @@ KINDS = (
         wide=True,
     ),
     Kind(
+        "placement-close",
+        figures.close,
+        "Executed and dropped, close up",
+        "The same, up to the highest load at which some placement dropped at most 1 %{drawn}.",
+        "placement_loads",
+        wide=True,
+    ),
+    Kind(
         "placement-capacity",
         figures.capacity,
         "Capacity of each placement",

@@ -20,6 +20,8 @@ _Placed = TypeVar("_Placed", PlacementLoad, PlacementCstate)
 MOST = 12
 """Placements that are drawn: of more, the fastest half of these and the slowest."""
 _MOST_LOADS = 12
+_LITTLE = 0.01
+"""The share of requests that a placement may drop at a load of the close view."""
 _FAR = 20
 """From here the lowest bar would be no bar any more; the scale is logarithmic then."""
 
@@ -33,6 +35,16 @@ def latency(content: Content) -> Figure | None:
 def executed(content: Content) -> Figure | None:
     """Requests that were completed each second, and on them those that were dropped."""
     return _by_load(content, _loads(content, "executed_per_s"), [("executed_per_s", "requests/s")], dropped=True)
+
+
+def close(content: Content) -> Figure | None:
+    """The same up to the highest load at which some placement still dropped little; None where that is every load."""
+    rows = _loads(content, "executed_per_s", "dropped_share")
+    little = [row.load for row in rows if (row.dropped_share or 0.0) <= _LITTLE]
+    near = [row for row in rows if little and row.load <= max(little)]
+    if len({row.load for row in near}) == len({row.load for row in rows}):
+        return None
+    return _by_load(content, near, [("executed_per_s", "requests/s")], dropped=True)
 
 
 def cstates(content: Content) -> Figure | None:
