@@ -21,6 +21,8 @@ CONDITIONS = {
     "clients",
     "requests",
     "generator",
+    "resources",
+    "slo.p99",
 }
 
 
@@ -54,6 +56,9 @@ def test_what_a_value_was_measured_under_is_a_setting_of_studies(name: str) -> N
 def test_a_breaking_range_has_the_settings_of_its_scenario() -> None:
     off = next(v for v in papers.values("vanderputten2024") if (v.low, v.high) == (1500, 2000))
     assert off.levels == {
+        "profile": "paper",
+        "resources": "of the profile",
+        "slo.p99": "200ms",
         "application": "social-network",
         "orchestrator": "swarm",
         "scaling": "baseline",

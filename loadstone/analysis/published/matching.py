@@ -77,8 +77,11 @@ def conditions(run: RunFolder, treatment: TreatmentSummary) -> dict[str, str]:
 
 
 def planned_conditions(planned: PlannedTreatment | None, study: StudyFile) -> dict[str, str]:
-    """The settings of a treatment by name, its load, trials and cluster by dotted path (``load.connections``), with
-    ``workers``, ``generators``, and the ``requests`` of an iteration. Durations are in seconds."""
+    """The settings of a treatment by name, its load, trials and cluster by dotted path (``load.connections``).
+
+    With ``workers``, ``generators``, whose limits apply (``resources``), the objective (``slo.p99``), and the
+    ``requests`` of an iteration. Durations are in seconds.
+    """
     found = {
         f"{part}.{key}": brief(value)
         for part in ("load", "trial", "cluster")
@@ -88,6 +91,8 @@ def planned_conditions(planned: PlannedTreatment | None, study: StudyFile) -> di
     found |= {name: brief(value) for name, value in (planned.settings if planned is not None else {}).items()}
     found["workers"] = str(study.cluster.workers)
     found["generators"] = str(study.load.generators)
+    found["resources"] = "of the study" if study.document.get("resources") else "of the profile"
+    found |= {f"slo.{name}": brief(value) for name, value in (study.load.objective or {}).items()}
     if (closed := study.load.closed) is not None and closed.requests is not None:
         found["requests"] = str(closed.requests)
     return found
