@@ -3,6 +3,7 @@ compares with real ones."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -12,3 +13,12 @@ _FILE = Path(__file__).parents[1] / "stone" / "apps" / "shop" / "testdata" / "or
 def made() -> list[tuple[str, str]]:
     """Service and operation of each span of a server and of each task."""
     return re.findall(r"^ *(\S+) (?:serves|does) (.+)$", _FILE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def tree(service: str) -> list[str]:
+    """The first span that a service serves and those below it, a line each, indented below their parents."""
+    lines = _FILE.read_text(encoding="utf-8").splitlines()
+    first = next(at for at, line in enumerate(lines) if line.lstrip().startswith(f"{service} serves "))
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    below = itertools.takewhile(lambda line: line.startswith(" " * (indent + 1)), lines[first + 1 :])
+    return [line[indent:] for line in (lines[first], *below)]

@@ -38,15 +38,36 @@ def check(application: Application, before: Counts, after: Counts, summary: Tria
     those of the warm-up and of sessions' steps too. An operation that was not part of the load must have added nothing.
     Nothing is checked where a driver does not report what its script sent.
     """
-    operations = summary.operations
-    if summary.driver is not None and not operations:
+    if summary.driver is not None and not summary.operations:
         return []
-    rows = []
+    return [_check(rule, before, after, _counted(application, rule, summary)) for rule in application.checks]
+
+
+def lost(application: Application, before: Counts, after: Counts | None, summary: TrialSummary) -> list[str]:
+    """What stores no longer hold of what they held and were sent, as sentences; ``after`` is None where they cannot be
+    counted any more.
+
+    For a trial in which something stopped working: of one that was not disturbed, ``check`` says more.
+    """
+    expected = dict(before)
     for rule in application.checks:
-        names = _names(application, rule)
-        counted = [part.all for part in operations if part.all is not None and _called(part.name) & names]
-        rows.append(_check(rule, before, after, counted))
-    return rows
+        key = (rule.store, rule.collection)
+        if key in expected and rule.full_at is None:
+            expected[key] += sum(part.completed for part in _counted(application, rule, summary))
+    if after is None:
+        held = ", ".join(f"{count:,} in {'/'.join(key)}" for key, count in expected.items() if count)
+        return [f"documents are lost or out of reach: {held}"] if held else []
+    return [
+        f"{'/'.join(key)}: {count - after.get(key, 0):,} of {count:,} documents are lost"
+        for key, count in expected.items()
+        if after.get(key, 0) < count
+    ]
+
+
+def _counted(application: Application, rule: Growth, summary: TrialSummary) -> list[Totals]:
+    """The requests of a rule's operations, by operation."""
+    names = _names(application, rule)
+    return [part.all for part in summary.operations if part.all is not None and _called(part.name) & names]
 
 
 def _called(name: str) -> set[str]:

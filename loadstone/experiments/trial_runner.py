@@ -11,6 +11,7 @@ from statistics import mean
 from loadstone.analysis.metrics.steal import stolen
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
+from loadstone.applications.seeding import Counts
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.durable import write_json
 from loadstone.experiments.listener import Listener
@@ -19,6 +20,7 @@ from loadstone.experiments.wall_clock import WallClock
 from loadstone.model import records
 from loadstone.model.application import Application
 from loadstone.model.cluster import Node
+from loadstone.model.errors import DeploymentError
 from loadstone.model.load import Load
 from loadstone.model.records import Observed, TrialSummary
 from loadstone.model.trial import Trial
@@ -96,7 +98,7 @@ class TrialRunner:
         write_json(folder / observation.FILE, observed.model_dump())
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
         if events := [*self._events(), *deployed.interference.problems]:
-            return Measured(invalid(*events), summary, observed, reference)
+            return Measured(invalid(*events, *self._lost(before, deployed, summary)), summary, observed, reference)
         checks: list[records.Check] = [
             *checking.check(self._application, before, deployed.seeder.counts(), summary),
             *checking.among_stores(deployed.seeder.check()),
@@ -114,6 +116,16 @@ class TrialRunner:
             capacity,
             steal_share=stolen(folder, observed),
         )
+
+    def _lost(self, before: Counts, deployed: Deployed, summary: TrialSummary) -> list[str]:
+        """What the stores do not hold any more after something stopped working, as sentences."""
+        if not before:
+            return []
+        self._listener.step("counting what is left")
+        try:
+            return checking.lost(self._application, before, deployed.seeder.counts(), summary)
+        except DeploymentError:  # of what stopped working, which is a reason already
+            return checking.lost(self._application, before, None, summary)
 
     def _load(self, offer: Offer, deployed: Deployed, window: UsageWindow) -> tuple[TrialSummary, Observed]:
         """Offer the load and observe what it does; returns the summary and what was observed."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loadstone.applications import catalogue
-from loadstone.applications.checking import among_stores, check, unfinished
+from loadstone.applications.checking import among_stores, check, lost, unfinished
 from loadstone.model.application import Application
 from loadstone.model.document import Document
 from loadstone.model.records import GrowthCheck, TrialSummary
@@ -69,6 +69,19 @@ def test_lost_writes_are_found() -> None:
     assert not row.ok
     grew = "documents-reservation/reservation grew by 9; reservations: 10 completed, 12 sent"
     assert row.message == f"{grew}: 1 answered writes are not there"
+
+
+def test_what_a_store_that_was_moved_has_lost() -> None:
+    application = catalogue.load("docstore").application
+    summary = check_of([{"name": "insert", "all": {"sent": 45, "completed": 43}}])
+    documents = ("couchdb", "documents")
+    assert lost(application, {documents: 1000}, {documents: 1043}, summary) == []
+    for there, missing in ((0, "1,043"), (1000, "43")):
+        (sentence,) = lost(application, {documents: 1000}, {documents: there}, summary)
+        assert sentence == f"couchdb/documents: {missing} of 1,043 documents are lost"
+    (sentence,) = lost(application, {documents: 1000}, None, summary)
+    assert sentence == "documents are lost or out of reach: 1,043 in couchdb/documents"
+    assert lost(application, {documents: 0}, None, check_of([])) == []
 
 
 def test_writes_that_were_not_sent_are_found() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import threading
 import time
@@ -16,15 +15,9 @@ import pytest
 import zmq
 
 from loadstone.infrastructure.binary import stone_binary
+from tests.support.servers import free_port
 
 PATIENCE_MS = 30_000
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Queue:

@@ -1,4 +1,4 @@
-"""What every orchestrator of containers renders for the applications that have no golden files, under every scaling."""
+"""What every orchestrator of containers renders for the applications besides Hotel Reservation, under every scaling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.orchestration.docker_deployments import SCALINGS, nodes
 from tests.support import applications
 
 PINNED = "hotel-reservation"
-"""Its files are kept, so that changes are seen; of the others only acceptance is tested."""
+"""Its files are kept for every scaling, so that changes are seen; of others the baseline's or none, and acceptance is
+tested."""
 
 APPLICATIONS = tuple(name for name in catalogue.names() if name != PINNED)
 ORCHESTRATORS = ("compose", "swarm", "nomad", "kubernetes")

@@ -1,5 +1,7 @@
-"""Applications without golden files, for every orchestrator and scaling; on real clusters ``test_nomad_real.py`` and
-``test_kubernetes_real.py`` ask whether their files are accepted."""
+"""Applications other than Hotel Reservation, for every orchestrator and scaling.
+
+``test_nomad_real.py`` and ``test_kubernetes_real.py`` have their files accepted by real clusters.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ import pytest
 from loadstone.model.deployment import Deployment
 from tests.orchestration.docker_deployments import SCALINGS, accepted, written
 from tests.orchestration.nomad_program import nomad
+from tests.orchestration.pinned import compare
 from tests.orchestration.rendered import APPLICATIONS, ORCHESTRATORS, SETS, by_service, deployment, files
 
 SERVICES = {"docstore": 2, "media-microservices": 32, "shop": 6, "social-network": 26}
@@ -87,6 +90,13 @@ def test_the_files_are_the_same_each_time() -> None:
     )
     assert first == second
     assert first.count('": "') == len(SETS) * len(ORCHESTRATORS)
+
+
+@each
+@pytest.mark.parametrize("application", ["docstore", "shop"])
+def test_golden(application: str, orchestrator: str) -> None:
+    """Of the applications with tasks, folders of data and entries of their workloads."""
+    compare(f"{orchestrator}/{application}-baseline", files(deployment(application, orchestrator), orchestrator))
 
 
 @each

@@ -254,6 +254,17 @@ func TestSeed(t *testing.T) {
 	if result := r.seed(seeding.Reset); !result.OK {
 		t.Error(result)
 	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, r.store.URL+"/documents", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err = http.DefaultClient.Do(request); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(response, err)
+	}
+	_ = response.Body.Close()
+	if result := r.seed(seeding.Count); !result.OK || result.Stores[0].Have != 0 {
+		t.Error("a store that lost its database holds nothing", result)
+	}
 	for _, wrong := range []string{`{"documents": 0}`, `{"documents": 10000001}`, `{"documents": "many"}`, `{"users": 1}`} {
 		if _, err := seed.New(seeding.Plan{Dataset: json.RawMessage(wrong)}); err == nil {
 			t.Error(wrong)

@@ -18,14 +18,16 @@ import (
 // endpoint answers one route with a value for JSON.
 type endpoint func(r *http.Request) (any, error)
 
+// largestSkipped is how much of a body is read, so that a client that sends too much has sent it all and reads the refusal.
+const largestSkipped = 64 << 20
+
 // serve answers a route. No request has a body of use; one that is too large is refused before anything is done.
 func serve(site web.Site, answer endpoint) http.HandlerFunc {
 	return site.Handle(func(w http.ResponseWriter, r *http.Request) error {
-		if r.ContentLength > web.LargestBody {
-			return &http.MaxBytesError{Limit: web.LargestBody}
-		}
-		if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, web.LargestBody)); err != nil {
+		if length, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, largestSkipped)); err != nil {
 			return err
+		} else if length > web.LargestBody {
+			return &http.MaxBytesError{Limit: web.LargestBody}
 		}
 		body, err := answer(r)
 		if err != nil {
