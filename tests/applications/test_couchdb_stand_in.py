@@ -75,7 +75,7 @@ UNLIKE = {
     "offset",
     "pending",
 }
-"""Members that nobody here reads; the words of a reason differ."""
+"""Members that no service reads; the words of a reason differ."""
 COUNTED = {"seq", "last_seq", "update_seq"}
 """Numbers or texts, as CouchDB's versions have them."""
 

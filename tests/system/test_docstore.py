@@ -32,7 +32,7 @@ workloads:
     operations:
       get: {body: '{"op":"get","id":"document-1"}', expect: {json: {path: document._id}}}
       text: {body: "no JSON", expect: {json: {path: document._id}}}
-      unknown: {body: '{"op":"get","id":"nobody"}', expect: {json: {path: document._id}}}
+      unknown: {body: '{"op":"get","id":"none"}', expect: {json: {path: document._id}}}
       large: {body: "LARGE", fields: {text: {kind: text, length: 1048576}}, expect: {json: {path: document._id}}}
   wrong-documents:
     entry: couchdb
@@ -40,7 +40,7 @@ workloads:
       insert: {method: POST, path: /documents, headers: {Content-Type: application/json}, body: "{}"}
       text: {method: POST, path: /documents, headers: {Content-Type: application/json}, body: '{"a":'}
       list: {method: POST, path: /documents, headers: {Content-Type: application/json}, body: "[]"}
-      unknown: {path: /documents/nobody}
+      unknown: {path: /documents/none}
 factors: {workload: [wrong-messages, wrong-documents]}
 """
 
