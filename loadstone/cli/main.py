@@ -23,6 +23,7 @@ VERBS = {
     "validate": "Check a file and all that it refers to.",
     "plan": "Show the treatments and trials of a study.",
     "doctor": "Check that this machine has what a study needs.",
+    "prepare": "Install and set what studies need on hosts; --undo takes it back.",
     "up": "Deploy an application and leave it running.",
     "down": "Stop and remove deployments, also those that a killed run left behind.",
     "restore": "Put back the host settings that a study changed and did not restore.",

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from loadstone import plugins
-from loadstone.experiments import costs, emulation, environments, interference, tuning
+from loadstone.experiments import costs, emulation, environments, hardware, interference, tuning
 from loadstone.experiments.deployment import orchestrate
+from loadstone.experiments.hardware import Hardware
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demands, infrastructure_of, sketch
 from loadstone.infrastructure import temporary
@@ -37,6 +38,8 @@ class Inspection:
     """What an import lost."""
     nodes: list[Node] = field(default_factory=list)
     """That the treatments would get."""
+    hardware: dict[str, Hardware] = field(default_factory=dict)
+    """Of hosts that are machines of their own, by node."""
     orchestrators: list[Orchestrator] = field(default_factory=list)
     """Of the treatments that can be deployed on nodes that are there."""
 
@@ -92,7 +95,9 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
             except LoadstoneError as error:
                 findings.append(Finding(treatment.label, "error", str(error)))
     findings += emulation.node_counts(deployments, emulated_ok)
-    return replace(found, findings=list(dict.fromkeys(findings)), nodes=list(nodes.values()))
+    machines = hardware.of_hosts(list(nodes.values()))
+    findings += hardware.differences(list(nodes.values()), machines)
+    return replace(found, findings=list(dict.fromkeys(findings)), nodes=list(nodes.values()), hardware=machines)
 
 
 def _yet_to_be_made(nodes: Sequence[Node]) -> bool:

@@ -59,6 +59,8 @@ type Facts struct {
 	Swap            uint64     `json:"swap"`
 	Hypervisor      Hypervisor `json:"hypervisor"`
 	Product         string     `json:"product"` // DMI's name of the machine; empty where the kernel has none
+	// Hardware is what the kernel reports of it, by part: firmware, microcode, nics, disks.
+	Hardware map[string]string `json:"hardware"`
 	// Namespaces are whose those of the node itself are, by kind.
 	Namespaces map[string]counters.Owner `json:"namespaces"`
 	Cgroups    string                    `json:"cgroups"` // "v1", "v2", or "" without the controllers that limits need
@@ -108,6 +110,7 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 		Swap:             bytesOf(memory.SwapTotalBytes),
 		Hypervisor:       n.hypervisor(),
 		Product:          n.dmi("product_name"),
+		Hardware:         n.hardware(),
 		Namespaces:       counters.Namespaces(n.Proc, "self"),
 		Cgroups:          n.groups.Version(),
 		UnlimitedBecause: n.groups.Problem(),

@@ -53,6 +53,7 @@ def facts(guest: bool = False, boot: str = "b007", namespaces: Mapping[str, Owne
         swap=0,
         hypervisor=Hypervisor(present=guest, name="QEMU" if guest else ""),
         product="",
+        hardware={},
         namespaces=dict(namespaces or {"mnt": "kernel", "pid": "kernel", "net": "kernel"}),
         cgroups="v2",
         cpu_limit=None,

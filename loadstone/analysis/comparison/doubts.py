@@ -104,6 +104,7 @@ def of_machines(old: RunFolder, new: RunFolder) -> Iterator[str]:
     for key, word in _HOST.items():
         if before.get(key) != after.get(key):
             yield f"the machines differ: {word} {_text(before.get(key))} and {_text(after.get(key))}"
+    yield from _of_nodes(old, new)
     had, has = (run.provenance.software for run in (old, new))
     for name in sorted({*had, *has}):
         if had.get(name) != has.get(name):
@@ -113,6 +114,18 @@ def of_machines(old: RunFolder, new: RunFolder) -> Iterator[str]:
             yield f"the studies differ in {key!r}"
     if old.plan.application_digest != new.plan.application_digest:
         yield "the applications differ"
+
+
+def _of_nodes(old: RunFolder, new: RunFolder) -> Iterator[str]:
+    """Differences between the hosts of two runs, paired by their roles and order; other hosts may have their names."""
+    for role in ("manager", "worker", "client"):
+        before, after = ([node for node in run.provenance.nodes if node.role == role] for run in (old, new))
+        for was, now in zip(before, after, strict=False):
+            if was.machine and now.machine:
+                for part in dict.fromkeys([*was.machine, *now.machine]):
+                    had, has = was.machine.get(part), now.machine.get(part)
+                    if had != has:
+                        yield f"the machines differ: {part} of {was.name} {_text(had)} and of {now.name} {_text(has)}"
 
 
 def _text(value: Any) -> str:

@@ -115,7 +115,7 @@ class Ssh(Transport):
     def socket(self, path: str) -> str:
         """Forwarded over the connection that all share; the master removes a file that an earlier one has left."""
         known_by = hashlib.sha256(f"{self._config} {self._host} {path}".encode()).hexdigest()[:16]
-        local = _sockets() / f"{known_by}.sock"
+        local = sockets() / f"{known_by}.sock"
         # ssh connects to it as the login user, who may lack permission. The first command opens the connection.
         login = self._login or self._look()
         self._run([*self._become(), "sh", "-c", _OPEN, "open", str(login.uid), path], "its login runs no commands")
@@ -191,7 +191,7 @@ class Ssh(Transport):
             "ServerAliveInterval": _ALIVE_EVERY_S,
             "ServerAliveCountMax": _ALIVE_MISSED,
             "ControlMaster": "auto",
-            "ControlPath": _sockets() / f"{known_by}-%C",
+            "ControlPath": sockets() / f"{known_by}-%C",
             "ControlPersist": _PERSIST_S,
             "StreamLocalBindUnlink": "yes",
         }
@@ -204,7 +204,7 @@ _LONGEST_FOLDER = 40
 """Bytes."""
 
 
-def _sockets() -> Path:
+def sockets() -> Path:
     """A folder of ours alone, with a short path: a socket's has at most 108 bytes, of which its name takes 66."""
     places = [Path(place, f"loadstone-ssh-{os.geteuid()}") for place in (tempfile.gettempdir(), "/tmp")]
     folder = next((place for place in places if len(bytes(place)) <= _LONGEST_FOLDER), places[-1])

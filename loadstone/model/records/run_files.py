@@ -226,6 +226,8 @@ class NodeFacts(_Lenient):
     name: str
     role: str | None = None
     cpus: _Listed[Any] = ()
+    machine: _Part[dict[str, str]] = {}
+    """Of a host: processor, kernel, firmware, microcode, network interfaces, disks."""
 
 
 class Provenance(RunFile):

@@ -16,7 +16,7 @@ from loadstone.analysis.comparison.tables import EffectRow
 from loadstone.analysis.comparison.treatments import again, at, noise, pairs
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.model.errors import InputError
-from loadstone.model.records.run_files import PlannedTreatment
+from loadstone.model.records.run_files import NodeFacts, PlannedTreatment
 from tests.synthetic import Synthetic
 from tests.trial_rows import trial_row
 
@@ -150,6 +150,18 @@ def test_two_runs_are_unpaired_and_reported_as_apart(run: RunFolder) -> None:
     assert found.warnings[0].startswith("the runs were made one after the other")
     assert [text for text in found.warnings if text.startswith("the machines differ: kernel")]
     assert not list(doubts.of_machines(run, run))[1:]
+
+
+def test_hosts_of_two_runs_that_differ_are_named(run: RunFolder) -> None:
+    def on(*nodes: NodeFacts) -> RunFolder:
+        return replace(run, provenance=run.provenance.model_copy(update={"nodes": nodes}))
+
+    old = on(NodeFacts(name="node-1", role="worker", machine={"microcode": "0x1", "kernel": "6.1"}))
+    new = on(NodeFacts(name="node-7", role="worker", machine={"microcode": "0x2", "kernel": "6.1"}))
+    unknown = on(NodeFacts(name="node-1", role="worker"))
+    expected = ["the machines differ: microcode of node-1 0x1 and of node-7 0x2"]
+    assert list(doubts.of_machines(old, new))[1:] == expected
+    assert list(doubts.of_machines(old, unknown))[1:] == []
 
 
 def made(block: int, value: float, treatment: str = "a", again: bool = False, **others: float) -> MeasuredRun:

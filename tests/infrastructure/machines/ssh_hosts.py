@@ -26,6 +26,19 @@ MOUNTS = """
 mkdir -p /run/sshd {own} /var/lib/loadstone
 mount --bind {own} /var/lib/loadstone
 """
+ROOT = """
+for folder in usr var; do
+  mkdir -p {root}/$folder/upper {root}/$folder/work
+  mount -t overlay -o lowerdir=/$folder,upperdir={root}/$folder/upper,workdir={root}/$folder/work overlay /$folder
+done
+mkdir -p {root}/home
+mount --bind {root}/home /root
+rm -f /usr/sbin/policy-rc.d
+mkdir -p /etc/default
+echo 'DAEMON_OPTS="-x"' >/etc/default/chrony
+"""
+"""Layers of the host's own over this machine's programs: packages can be installed in it alone. It has a layer over
+``/etc`` anyway. Its clock is this machine's, so chrony measures it (``-x``) and sets nothing."""
 TRACES = """
 ip -o link | sed 's/^[0-9]*: \\([^:@]*\\).*/link \\1/'
 for program in iptables ip6tables; do
@@ -104,8 +117,9 @@ class SshHosts:
 
 
 @contextlib.contextmanager
-def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
-    """Hosts that can be logged in to; gone at the end."""
+def ssh_hosts(count: int = 3, own_roots: bool = False, more: str = "") -> Iterator[SshHosts]:
+    """Hosts that can be logged in to; gone at the end. ``own_roots``: packages can be installed on each alone;
+    ``more``: shell lines that each runs before its sshd starts."""
     folder = Path(tempfile.mkdtemp(prefix="loadstone-ssh-test-"))
     folder.chmod(0o755)
     with one_at_a_time():
@@ -131,7 +145,8 @@ def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
         )
         made.config.write_text("".join(entries) + general)
         for host in emulated.hosts:
-            mounts = MOUNTS.format(own=folder / f"{host.name}-own")
+            root = ROOT.format(root=folder / f"{host.name}-root") if own_roots else ""
+            mounts = root + MOUNTS.format(own=folder / f"{host.name}-own") + more
             sshd = Daemon(host, "sshd", [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], mounts=mounts)
             _listens(host, sshd)
         yield made

@@ -42,6 +42,8 @@ class Facts(Model):
     swap: int
     hypervisor: Hypervisor
     product: str
+    hardware: dict[str, str]
+    """By part: ``firmware``, ``microcode``, ``nics``, ``disks``; without what the kernel does not report."""
     namespaces: dict[str, Owner]
     """Whose those of the node itself are, by kind."""
     cgroups: Literal["v1", "v2", ""]

@@ -1,0 +1,148 @@
+"""Ansible module: the distribution's packages with their services left off; what it installed can be removed again.
+
+``names``: packages that must be installed. ``state: present`` installs those that are missing, after it has recorded
+what apt will install and remove for them; ``state: restored`` takes that back, and no other package.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from ansible.module_utils import loadstone_record as record
+from ansible.module_utils.basic import AnsibleModule
+
+APT = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Dpkg::Options::=--force-confold"]
+KEY = "packages"
+POLICY = "/usr/sbin/policy-rc.d"
+MARK = "# Loadstone installs packages: no service is started\n"
+
+
+class Failed(Exception):
+    """A message for the user, with apt's own."""
+
+
+class Packages:
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self.recorded = record.read(KEY) or {"installed": [], "removed": []}
+
+    def missing(self, names: list[str]) -> list[str]:
+        _, text, _ = self._module.run_command(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\\n"])
+        installed = {line.split()[1] for line in text.splitlines() if line.startswith("installed ")}
+        return sorted(set(names) - installed)
+
+    def repair(self) -> None:
+        """Finish what an interrupted run of dpkg left half done."""
+        _, half, _ = self._module.run_command(["dpkg", "--audit"])
+        if half.strip():
+            self._quietly(
+                ["dpkg", "--configure", "-a", "--force-confold"], "packages that are half installed remain so"
+            )
+
+    def install(self, missing: list[str]) -> None:
+        _, updated, complaint = self._apt("update")
+        arguments = ["install", "--no-install-recommends", "--no-upgrade", *missing]
+        code, planned, why = self._apt("-s", *arguments)
+        if code:
+            broken = [line for line in (updated + complaint).splitlines() if line[:2] in ("E:", "W:")]
+            raise Failed(f"no package source has {', '.join(missing)}: {_last(why)}\n" + "\n".join(broken[:3]))
+        self._remember(planned)
+        self._quietly([*APT, *arguments], f"{', '.join(missing)} cannot be installed")
+
+    def restore(self) -> None:
+        there = set(self.recorded["installed"]) - set(self.missing(self.recorded["installed"]))
+        arguments = ["install", "--purge", *self.recorded["removed"], *(f"{name}-" for name in sorted(there))]
+        code, planned, why = self._apt("-s", *arguments)
+        if code:
+            raise Failed(f"the packages cannot be removed: {_last(why)}")
+        others = set(re.findall(r"^(?:Remv|Purg) (\S+)", planned, re.MULTILINE)) - there
+        if others:
+            raise Failed(f"{', '.join(sorted(others))} needs packages that were installed here: remove it first")
+        self._run([*APT, *arguments], "the packages cannot be removed")
+        record.write(KEY, None)
+
+    def disable(self, before: list[str], serving: list[str]) -> None:
+        """Services of new packages are not to start at the next boot."""
+        if not os.path.isdir("/run/systemd/system"):
+            return
+        for package in set(self.recorded["installed"]) - set(before) - set(serving):
+            _, files, _ = self._module.run_command(["dpkg", "-L", package])
+            for unit in re.findall(r"/systemd/system/([^/@]+\.(?:service|socket))$", files, re.MULTILINE):
+                self._module.run_command(["systemctl", "--quiet", "disable", unit])
+
+    def _remember(self, planned: str) -> None:
+        new = re.findall(r"^Inst (\S+) \(", planned, re.MULTILINE)
+        removed = re.findall(r"^Remv (\S+)", planned, re.MULTILINE)
+        self.recorded["installed"] = sorted({*self.recorded["installed"], *new})
+        self.recorded["removed"] = sorted({*self.recorded["removed"], *removed})
+        record.write(KEY, self.recorded)
+
+    def _apt(self, *arguments: str) -> Any:
+        return self._module.run_command([*APT, *arguments], environ_update={"DEBIAN_FRONTEND": "noninteractive"})
+
+    def _quietly(self, command: list[str], trouble: str) -> None:
+        """With services kept from starting, as Debian's policy describes it; a policy that is there stays."""
+        ours = _is_ours()
+        if ours:
+            with open(POLICY, "w", encoding="utf-8") as policy:
+                policy.write(f"#!/bin/sh\n{MARK}exit 101\n")
+            os.chmod(POLICY, 0o755)
+        try:
+            self._run(command, trouble)
+        finally:
+            if ours:
+                os.unlink(POLICY)
+
+    def _run(self, command: list[str], trouble: str) -> None:
+        code, text, why = self._module.run_command(command, environ_update={"DEBIAN_FRONTEND": "noninteractive"})
+        if code and "Unable to fetch" in why:
+            trouble = f"no package source answers: {trouble}"
+        if code:
+            raise Failed(f"{trouble}: {_last(why or text)}")
+
+
+def _is_ours() -> bool:
+    """Whether the policy is missing, or a run that was killed has left it."""
+    if not os.path.exists(POLICY):
+        return True
+    with open(POLICY, encoding="utf-8", errors="replace") as policy:
+        return MARK in policy.read()
+
+
+def _last(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("E:")]
+    return (errors or lines or ["no reason was given"])[-1]
+
+
+def main() -> None:
+    arguments = {
+        "names": {"type": "list", "elements": "str", "default": []},
+        "serving": {"type": "list", "elements": "str", "default": []},
+        "state": {"choices": ["present", "restored"], "default": "present"},
+    }
+    module = AnsibleModule(arguments, supports_check_mode=True)
+    packages = Packages(module)
+    before = packages.recorded["installed"]
+    try:
+        if module.params["state"] == "present":
+            missing = packages.missing(module.params["names"])
+            if missing and not module.check_mode:
+                packages.repair()
+                packages.install(missing)
+                packages.disable(before, module.params["serving"])
+            module.exit_json(changed=bool(missing), msg=f"install {', '.join(missing)}" if missing else "")
+        removed, changed = packages.recorded["removed"], bool(before or packages.recorded["removed"])
+        if changed and not module.check_mode:
+            packages.repair()
+            packages.restore()
+        again = f"; install {', '.join(removed)} again" if removed else ""
+        module.exit_json(changed=changed, msg=f"remove {', '.join(before)}{again}" if changed else "")
+    except Failed as failed:
+        module.fail_json(msg=str(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""A source of real packages for emulated hosts, which have no way to the distribution's servers."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+USE = """
+rm -rf /etc/apt/sources.list.d /etc/apt/sources.list /var/lib/apt/lists
+echo 'deb [trusted=yes] file:{folder} ./' >/etc/apt/sources.list
+echo 'APT::Sandbox::User "root";' >/etc/apt/apt.conf.d/00test
+"""
+"""Shell lines by which a host uses a source and no other."""
+
+
+def fetched(folder: Path, packages: Sequence[str]) -> Path:
+    """A folder with the packages of this machine's release and their index; the test is skipped without a network."""
+    folder.mkdir()
+    command = ["apt-get", "download", "-q", *packages]
+    if subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode:
+        subprocess.run(["apt-get", "update", "-q"], capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"packages cannot be had: {done.stderr.splitlines()[-1:]}")
+    stanzas = []
+    for file in sorted(folder.glob("*.deb")):
+        fields = subprocess.run(["dpkg-deb", "-f", file], capture_output=True, text=True, check=True).stdout
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        stanzas.append(f"{fields}Filename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {digest}\n")
+    (folder / "Packages").write_text("\n".join(stanzas))
+    return folder

@@ -1,0 +1,133 @@
+"""The Ansible modules of the roles, as programs: what they read, and what they would change."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone import plugins
+from loadstone.infrastructure.preparation import troubles
+from loadstone.infrastructure.preparation.playing import PLAYBOOKS
+from loadstone.infrastructure.software.nomad.settings import PORTS
+from loadstone.model.document import Document
+
+
+def module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module, with the record that Ansible would put beside it."""
+    for each, file in (
+        ("ansible.module_utils.loadstone_record", "module_utils/loadstone_record"),
+        (name, f"library/{name}"),
+    ):
+        spec = importlib.util.spec_from_file_location(each, PLAYBOOKS / f"{file}.py")
+        assert spec is not None and spec.loader is not None
+        loaded = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, each, loaded)
+        if each.startswith("ansible."):
+            import ansible.module_utils
+
+            monkeypatch.setattr(ansible.module_utils, "loadstone_record", loaded, raising=False)
+        spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_lines_of_swap_become_marked_comments_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    swap = module("loadstone_swap", monkeypatch)
+    table = "# /dev/x none swap\nUUID=1 / ext4 defaults 0 1\n/dev/sda2\tnone\tswap\tsw 0 0\n/swap none swap sw 0 0\n"
+    off = swap.without_swap(table)
+    assert [line for line in off.splitlines() if "loadstone" in line] == [
+        "# loadstone: /dev/sda2\tnone\tswap\tsw 0 0",
+        "# loadstone: /swap none swap sw 0 0",
+    ]
+    assert swap.without_swap(off) == off and swap.with_swap(off) == table
+
+
+def test_the_record_is_gone_with_its_last_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module("loadstone_swap", monkeypatch)
+    record: Any = sys.modules["ansible.module_utils.loadstone_record"]
+    monkeypatch.setattr(record, "FILE", str(tmp_path / "below/record.json"))
+    record.write("swap", ["/swap"])
+    record.write("firewall", ["allow"])
+    assert (record.read("swap"), record.read("packages")) == (["/swap"], None)
+    record.write("swap", None)
+    record.write("firewall", [])
+    assert list((tmp_path / "below").iterdir()) == []
+
+
+def run_clock(folder: Path, tracking: str, bound_us: float) -> dict[str, Any]:
+    """The module's answer where chrony prints that."""
+    (folder / "chronyc").write_text(f"#!/bin/sh\necho '{tracking}'\n")
+    (folder / "chronyc").chmod(0o755)
+    arguments = {"ANSIBLE_MODULE_ARGS": {"bound_us": bound_us, "within_s": 0.1, "_ansible_remote_tmp": str(folder)}}
+    done = subprocess.run(
+        [sys.executable, PLAYBOOKS / "library/loadstone_clock.py"],
+        input=json.dumps(arguments),
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+FOLLOWS = "C6120002,10.0.0.1,11,1795.5,{now},0.000002,0.000004,7.3,0.0,39.0,0.00002,0.00009,0.5,{leap}"
+
+
+@pytest.mark.parametrize(
+    ("now", "leap", "bound_us", "expected"),
+    [
+        ("-0.000012", "Normal", 80, {"source": "10.0.0.1", "offset_us": 12.0}),
+        ("-0.000112", "Normal", 80, "its clock is not within 80 us after 0.1 s: it is 112 us from 10.0.0.1"),
+        ("0.0", "Not synchronised", 80, "its clock is not within 80 us after 0.1 s: it is not synchronised yet"),
+    ],
+)
+def test_a_clock_is_held_to_its_bound(tmp_path: Path, now: str, leap: str, bound_us: float, expected: Any) -> None:
+    answer = run_clock(tmp_path, FOLLOWS.format(now=now, leap=leap), bound_us)
+    assert (answer["msg"] if isinstance(expected, str) else answer["clock"]) == expected
+    assert answer.get("failed", False) == isinstance(expected, str)
+
+
+def test_roles_install_and_open_what_software_needs() -> None:
+    packages = Document.read(PLAYBOOKS / "roles/packages/defaults/main.yaml").data["packages_of"]
+    opened = Document.read(PLAYBOOKS / "roles/firewall/defaults/main.yaml").data["ports_of"]
+    assert set(packages) == set(opened) == set(plugins.names("software"))
+    for name in plugins.names("software"):
+        assert set(packages[name]) >= set(plugins.find("software", name).tools.values()), name
+    spans = [entry.partition("/")[0].split(":") for entry in opened["nomad"]]
+    assert all(any(int(span[0]) <= port <= int(span[-1]) for span in spans) for port in PORTS)
+
+
+@pytest.mark.parametrize(
+    ("result", "message", "remedy"),
+    [
+        (
+            {"unreachable": True, "msg": "ssh: connect to host h port 22: No route to host"},
+            "it cannot be reached",
+            "is up",
+        ),
+        ({"msg": "Missing sudo password"}, "the login may not become it", "--ask-password"),
+        (
+            {
+                "failed_modules": {"setup": {"module_stderr": "/bin/sh: 1: /usr/bin/python3: not found"}},
+                "msg": "failed",
+            },
+            "it has no Python",
+            "apt-get install python3",
+        ),
+        ({"msg": "it runs Fedora 40; Debian or Ubuntu is needed"}, "Fedora 40", "use hosts of these"),
+        ({"msg": "disk full"}, "node-1: disk full", ""),
+    ],
+)
+def test_what_ansible_reports_is_a_message_with_the_host_and_a_remedy(
+    result: dict[str, Any], message: str, remedy: str
+) -> None:
+    found = troubles.explain("node-1", "192.0.2.1", result)
+    assert found.message.startswith("node-1: ") and message in found.message and remedy in found.remedy

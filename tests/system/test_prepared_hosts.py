@@ -1,0 +1,110 @@
+"""``loadstone prepare`` on three hosts with a root of their own each, over real SSH, with real packages."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.model.cluster import Cluster
+from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
+from tests.infrastructure.preparation import sources
+from tests.orchestration import docker_clusters
+from tests.support import applications
+from tests.support.clusters import folders
+from tests.support.users import User
+
+pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker]
+
+STATUS = Path("/var/lib/dpkg/status")
+"""The packages of this machine."""
+LACKS_CONNTRACK = """
+dpkg --purge --force-depends chrony conntrack >/dev/null 2>&1
+echo '/swap none swap sw 0 0' >>/etc/fstab
+"""
+LOOK = """
+dpkg-query -W -f '${db:Status-Status} ${Package}\\n' | grep "^installed"
+cat /etc/fstab
+for file in /etc/chrony/conf.d/* /etc/sudoers.d/loadstone /usr/sbin/policy-rc.d /var/lib/loadstone/preparation.json; do
+  [ ! -e $file ] || echo $file
+done
+[ ! -e /run/chrony/chronyd.pid ] || ! kill -0 $(cat /run/chrony/chronyd.pid) || echo chronyd
+"""
+"""What preparation may change on a host."""
+PREPARE = ("prepare", "hosts.yaml", "--for", "swarm", "--for", "kubernetes", "--clock-bound", "100ms")
+"""The bound is wide: the machine of the tests has other work. Hosts follow the same kernel's clock."""
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
+    if SSHD is None:
+        pytest.skip("needs openssh-server")
+    findings = Namespaces(Cluster(), "preflight").preflight("swarm", 1)
+    if lacking := [finding.message for finding in findings if finding.level == "error"]:
+        pytest.skip("; ".join(lacking))
+    packages = sources.fetched(
+        tmp_path_factory.mktemp("packages") / "debs", ["chrony", "conntrack", "systemd-timesyncd"]
+    )
+    more = sources.USE.format(folder=packages) + LACKS_CONNTRACK
+    with folders(), ssh_hosts(3, own_roots=True, more=more) as made:
+        yield made
+
+
+@pytest.fixture
+def person(three: SshHosts, user: User) -> Iterator[User]:
+    """A user of the hosts, which are at the end as they were before."""
+    before = [look(three, host.name) for host in three.hosts]
+    manager = three.hosts[0]
+    shutil.copy(three.inventory(worker_1=f"{{address: {manager.address}, roles: [manager]}}"), user.home / "hosts.yaml")
+    yield user
+    user.runs("prepare", "hosts.yaml", "--undo", "--yes")
+    assert [look(three, host.name) for host in three.hosts] == before
+
+
+def look(three: SshHosts, name: str) -> set[str]:
+    host = next(host for host in three.hosts if host.name == name)
+    done = host.run(["sh", "-ec", LOOK])
+    done.check_returncode()
+    return set(done.stdout.splitlines())
+
+
+def test_hosts_are_prepared_once_and_a_swarm_runs_on_them(three: SshHosts, person: User) -> None:
+    bare, here = look(three, "worker-2"), STATUS.read_bytes()
+    shown = person.runs(*PREPARE, expect=2)
+    assert shown.stdout.count(": packages: install chrony, conntrack") == 3
+    assert "    +# loadstone: /swap none swap sw 0 0" in shown.stdout
+    assert "--yes changes hosts without it" in shown.stderr
+    assert look(three, "worker-2") == bare, "only shown"
+
+    done = person.runs(*PREPARE, "--yes")
+    assert "worker-2: packages: done" in done.stderr and "changed 3 of 3 hosts" in done.stdout
+    clocks = [line for line in done.stdout.splitlines() if ": clock: " in line]
+    assert len(clocks) == 3 and clocks[1].endswith(f"us from {three.hosts[0].address}"), clocks
+    prepared = look(three, "worker-2")
+    assert prepared - bare >= {
+        "installed chrony",
+        "installed conntrack",
+        "/etc/chrony/conf.d/loadstone.conf",
+        "chronyd",
+    }
+    assert look(three, "worker-3") - prepared == set() and STATUS.read_bytes() == here, "each host has its own packages"
+
+    again = person.runs(*PREPARE, "--yes")
+    assert "nothing to change" in again.stdout and again.stdout.count(": clock: ") == 3
+    assert look(three, "worker-2") == prepared
+
+    shop = applications.shop()
+    (person.home / "application.yaml").write_text(yaml.safe_dump(shop))
+    cluster = {"infrastructure": "hosts", "inventory": "hosts.yaml", "workers": 2}
+    settings = {"application": "application.yaml", "resources": applications.limits(shop)}
+    (person.home / "study.yaml").write_text(
+        yaml.safe_dump(docker_clusters.study("prepared", "swarm", cluster=cluster, **settings))
+    )
+    ran = person.runs("run", "study.yaml")
+    assert [row["verdict"] for row in docker_clusters.rows(person)] == ["held"], ran.stdout + ran.stderr
+    person.runs("down")
+    assert three.left(()) == []
