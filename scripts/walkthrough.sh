@@ -50,7 +50,7 @@ inside "$shown"'
 echo "== a server that runs already"
 inside "$shown"'
     mkdir server && cd server && mkdir site && head -c 20000 /dev/urandom | base64 >site/page.html
-    (cd site && exec python3 -m http.server 8000 >/dev/null 2>&1) &
+    (cd site && exec taskset -c 0 python3 -m http.server 8000 >/dev/null 2>&1) &
     sleep 1
     show "loadstone init http://127.0.0.1:8000/page.html --p99 50ms"
     show "cat study.yaml"

@@ -16,7 +16,7 @@ from loadstone.analysis import latency, summary, usage
 from loadstone.analysis.run import VERDICTS
 from loadstone.model.errors import InputError
 from loadstone.report import content as contents
-from loadstone.report import facts, figure_jobs, rendering, sections, sentences, tables
+from loadstone.report import facts, figure_jobs, overview, rendering, sections, sentences, tables
 from loadstone.report import observability as observability_section
 from loadstone.report.content import Content
 from loadstone.report.details import Pages
@@ -140,6 +140,7 @@ def _render(
         "answer": sentences.answer(content),
         "bounded": sentences.bounds_of_one(content),
         "each": sentences.each_treatment(content),
+        "overview": overview.rows(content),
         "warnings": [
             *sentences.warnings(content),
             *found.problems,
