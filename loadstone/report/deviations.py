@@ -37,7 +37,7 @@ def gather(content: Content) -> Section | None:
         return None
     return Section(
         name="deviations",
-        title="Deviations from the published study",
+        title="Deviations",
         explains=True,
         tables={"deviations": table(DeviationRow, rows)},
         shown={"rows": [(row, _short(row.published), _short(row.here)) for row in rows]},

@@ -13,7 +13,7 @@ _THEME = {INK: "ink", QUIET: "quiet", GRID: "grid", **{colour: f"c{i}" for i, co
 _RULE = re.compile(r"\.(k\d+)\{([^}]*)\}")
 _LARGEST = 1.75
 """Pixels of the page for a point of a figure."""
-_REFERENCES = ("clip-path", "style", "fill", "href")
+_REFERENCES = ("clip-path", "style", "fill")
 
 
 def inline(svg: bytes, name: str, label: str) -> str:
@@ -39,6 +39,8 @@ def inline(svg: bytes, name: str, label: str) -> str:
         for attribute in _REFERENCES:
             if value := element.get(attribute):
                 element.set(attribute, _themed(_renamed(value, name)))
+        if (target := element.get("href", "")).startswith("#"):
+            element.set("href", f"#{name}-{target[1:]}")
     root.attrib.pop("height", None)
     if width := root.attrib.pop("width", None):  # in points; larger, its letters would be larger than the page's
         root.set("style", f"max-width:{_LARGEST * float(width.removesuffix('pt')):.0f}px")
@@ -52,8 +54,8 @@ def inline(svg: bytes, name: str, label: str) -> str:
 
 
 def _renamed(value: str, name: str) -> str:
-    """What refers to an id, with that id as it is in the page."""
-    return re.sub(r"(url\(#|^#)(?=[a-zA-Z])", rf"\g<1>{name}-", value)
+    """What refers to an id, with that id as it is in the page; ``#d55e00`` is a colour."""
+    return value.replace("url(#", f"url(#{name}-")
 
 
 def _themed(style: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure
 
 from loadstone.analysis.latency import LoadPoint
 from loadstone.report import page
@@ -139,3 +140,11 @@ def test_twelve_treatments_on_a_panel_differ_by_colour_or_line_and_all_by_their_
     many = [replace(item, label=f"scaling={n}", levels={"scaling": f"level {n}"}) for n in range(12)]
     ((_, series),) = names.panelled(many)
     assert len({(each.colour, each.line) for each in series}) == len({each.marker for each in series}) == 12
+
+
+def test_a_hatched_bar_keeps_its_colour_in_the_page():
+    figure = Figure(figsize=(2, 2))
+    with style.styled():
+        figure.subplots().bar([0, 1], [1, 2], facecolor=style.COLOURS[1], hatch="////", edgecolor=style.QUIET)
+        text = inline(style.save(figure, "svg"), "bars", "bars")
+    assert f'fill="var(--c1, {style.COLOURS[1]})"' in text and "#bars-d55e00" not in text

@@ -91,7 +91,7 @@ def stacked(axes: Axes, loads: Sequence[float], parts: Mapping[str, Sequence[flo
 def looks(names: Sequence[str], first: int = 0) -> dict[str, dict[str, Any]]:
     """A colour for each name; from the seventh on they are hatched as well."""
     return {
-        name: {"color": style.COLOURS[(first + i) % len(style.COLOURS)]}
+        name: {"facecolor": style.COLOURS[(first + i) % len(style.COLOURS)]}
         | ({"hatch": "////", "edgecolor": style.QUIET} if i >= len(style.COLOURS) else {})
         for i, name in enumerate(names)
     }
