@@ -21,12 +21,15 @@ from loadstone.analysis.traced_rows import TracedOperation, TracedService
 from loadstone.analysis.usage import ServiceCpu
 from loadstone.model.records import TrialRow
 from loadstone.report import detail_plots, facts, rendering, sentences
+from loadstone.report.content import Content
 from loadstone.report.observability import Observability
 
 _Observed = TypeVar("_Observed", bound=OfTrial)
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 """What may name a file: an identity that was damaged gets no page."""
 MOST_OPERATIONS, MOST_SERVICES = 10, 40
+MOST_TRIALS = 600
+"""Trials with a page: of more, thousands of pages would make most of the report."""
 
 
 class Pages:
@@ -35,7 +38,7 @@ class Pages:
     def __init__(self, observed: Observability, report: Path) -> None:
         self.content = observed.content
         self.report = report
-        self.trials = {row.trial_id: row for row in self.content.run.trials if _NAME.fullmatch(row.trial_id)}
+        self.trials = {row.trial_id: row for row in _paged(self.content) if _NAME.fullmatch(row.trial_id)}
         self.treatments = {
             treatment.id: treatment for treatment in self.content.treatments if _NAME.fullmatch(treatment.id)
         }
@@ -139,6 +142,17 @@ class Pages:
         several = len(content.treatments) > 1
         named = {"percentile": content.percentile, "several": several, "closed": content.closed}
         return {"content": content, "pages": self, **named}
+
+
+def _paged(content: Content) -> list[TrialRow]:
+    """The trials that have a page, in their order. Of many those beside a breaking point and the invalid ones come
+    first, then the first repetitions."""
+    trials = content.run.trials
+    near = {row.trial_id for each in content.treatments for row in latency.beside_breaking_point(each)}
+    near |= {row.trial_id for each in content.treatments if (row := usage.highest_held(each)) is not None}
+    ranked = sorted(trials, key=lambda row: (row.trial_id not in near, row.valid, row.repetition, row.order))
+    kept = {row.trial_id for row in ranked[:MOST_TRIALS]}
+    return [row for row in trials if row.trial_id in kept]
 
 
 def _link(target: str, text: str) -> Markup:

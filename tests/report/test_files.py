@@ -9,11 +9,14 @@ import re
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.report import tables
+from loadstone.report import details, page, tables
 from loadstone.report.plots import Plot, PlotLine, linear
+from tests.synthetic import Synthetic
 
 
 def test_a_long_table_is_compressed_and_loses_nothing(tmp_path: Path) -> None:
@@ -42,3 +45,18 @@ def test_a_line_of_steps_ends_where_its_points_are(points: list[tuple[float, flo
     at = [sum(numbers[0::2]), sum(numbers[1::2])]
     assert abs(at[0] - x.place(points[-1][0], 62, 508)) <= 0.56  # to whole units
     assert abs(at[1] - y.place(points[-1][1], 222, 32)) <= 0.06  # to a tenth
+
+
+@pytest.mark.usefixtures("plain")
+def test_of_many_trials_those_that_matter_have_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(details, "MOST_TRIALS", 6)
+    made = Synthetic(rates=[100, 200, 3000, 4000], repetitions=3, duration_s=0.5, invalid=(11,))
+    folder = made.write(tmp_path)
+    text = page.build(folder).read_text(encoding="utf-8")
+    paged = {path.stem for path in (folder / "report" / "trials").iterdir()}
+    rows = pq.read_table(folder / "trials.parquet").to_pylist()
+    mine = [row for row in rows if row["trial_id"] in paged]
+    assert len(mine) == 6 and any(row["verdict"] == "invalid" for row in mine)
+    assert {row["rate"] for row in mine if row["repetition"] == 1} == {100, 200, 3000, 4000}
+    assert set(re.findall(r'href="trials/(\w+).html"', text)) == paged
+    assert "6 of 12 trials have pages" in text

@@ -92,10 +92,10 @@ def _lines(content: Content, rows: Sequence[_Point], label: str, full: float | N
             axes.plot(*zip(*points, strict=True), linestyle=LINES[index], linewidth=1.4, **look) if points else None
         if full is not None:
             axes.axhline(full, color=style.QUIET, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
-        axes.set_ylim(bottom=0)
         style.plain_scale(axes, "x", [row.load for row in rows], log=False)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel(label)
+    panels[0].set_ylim(bottom=0)  # shared, so only when all is drawn
     handles = [Line2D([], [], color=style.COLOURS[i], linestyle=LINES[i], label=name) for i, name in enumerate(names)]
     style.legend(figure, handles)
     return figure

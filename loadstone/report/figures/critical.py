@@ -122,11 +122,11 @@ def shares(content: Content) -> Figure | None:
         if grown[2] - grown[1] >= 1:
             text = f"{grown[0]} {grown[1]:.0f} → {grown[2]:.0f} %"
             axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8, weight="bold")
-        axes.set_ylim(bottom=0)
         axes.margins(y=0.15)
         style.plain_scale(axes, "x", [row.load for row in rows], log=False)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel("share of the critical path (%)")
+    panels[0].set_ylim(bottom=0)  # shared, so only when all is drawn
     handles = [Line2D([], [], color=style.COLOURS[i], linestyle=LINES[i], label=name) for i, name in enumerate(names)]
     style.legend(figure, handles)
     return figure

@@ -62,8 +62,8 @@ def demands(content: Content) -> Figure | None:
             axes.plot([row.load for row in points], [row.cpu_ms for row in points], "o", color=colour, markersize=3.5)
         loads = [row.load for row in rows if row.treatment == treatment]
         style.plain_scale(axes, "x", loads, log=False)
-        axes.set_ylim(bottom=0)
         axes.set_xlabel("load (requests/s)")
+    panels[0].set_ylim(bottom=0)  # shared, so only when all is drawn
     panels[0].set_ylabel("CPU per request (ms)")
     style.legend(figure, [Line2D([], [], color=style.COLOURS[i], label=service) for i, service in enumerate(services)])
     return figure

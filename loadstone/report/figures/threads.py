@@ -38,9 +38,9 @@ def threads(content: Content) -> Figure | None:
             axes.scatter([after], [y], s=26, color=colour, zorder=4, linewidths=0)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(-0.6, len(names) - 0.4)
-        axes.set_xlim(left=0)
         axes.grid(axis="y", visible=False)
         axes.set_xlabel(f"threads at {format.load(mine[0])}")
+    panels[0].set_xlim(left=0)  # shared, so only when all is drawn
     marks = (("start", "white"), ("end", colour))
     style.legend(
         figure,
@@ -71,9 +71,9 @@ def throttling(content: Content) -> Figure | None:
                 style.scatter(axes, points, verdict, group.colour)
         objective(axes, content)
         style.plain_scale(axes, "y", [getattr(row, column) for row in rows] + [limit], log=True)
-        axes.set_xlim(left=-2)
         axes.set_xlabel("throttled periods of the most throttled service (%)")
         axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
+    panels[0].set_xlim(left=-2)  # shared, so only when all is drawn
     colours = [
         Line2D([], [], linestyle="", marker="o", color=group.colour, label=group.name)
         for _, some in groups
