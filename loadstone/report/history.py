@@ -40,7 +40,7 @@ class _Shown:
 def title(series: Series) -> str:
     """``P99 of scaling=vertical at 150 req/s``."""
     at = f" at {format.number(series.load)}" if series.load is not None else ""
-    slo = f", {series.slo}" if series.slo else ""
+    slo = f", {series.slo.replace('<=', '≤')}" if series.slo else ""
     return f"{figures.name(series)} of {series.treatment}{at}{slo}"
 
 

@@ -57,7 +57,8 @@ class Namespaces(Infrastructure):
                 )
             )
         workers, free = self.cluster.workers, this_machine().facts().memory_available
-        need = f"{managers + workers} emulated hosts need"
+        hosts = managers + workers
+        need = "1 emulated host needs" if hosts == 1 else f"{hosts} emulated hosts need"
         return [*findings, preflight.memory(kind, managers, workers, free, need)]
 
     def sketch(self, software: str, managers: int) -> list[Node]:
@@ -69,7 +70,7 @@ class Namespaces(Infrastructure):
             say("removing the hosts of an earlier run")
             self.undo(left)
         names = self._names(managers)
-        say(f"making {len(names)} emulated hosts")
+        say(f"making {len(names)} emulated host{'' if len(names) == 1 else 's'}")
         try:
             emulated = self._claim(names)
             nodes = self._boot(emulated, say)

@@ -47,9 +47,7 @@ def _others(found: Conditions) -> Iterator[tuple[str, str, str]]:
         remedy = "systemctl stop irqbalance, then tuning: {irqs: [0]} keeps interrupts on core 0"
         yield "irqbalance", "runs: it moves interrupts between cores during a trial", remedy
     if found.stolen is not None:
-        message = (
-            f"its processors are shared with others, who took {found.stolen:.1%} of their time since it started (steal)"
-        )
+        message = f"other machines took {found.stolen:.1%} of its processors' time since it started (steal)"
         yield "virtual machine", message, "take bare metal, or dedicated cores, for results that count"
     if missing := ", ".join(_COUNTERS[counter] for counter in found.missing):
         yield "counters", f"this machine does not show {missing}: results will lack them", "take bare metal"

@@ -79,7 +79,7 @@ def test_what_disturbs_on_a_server() -> None:
 def test_what_disturbs_in_a_virtual_machine() -> None:
     found = warned(QUIET.model_copy(update={"stolen": 0.1, "governors": (), "missing": ("power", "frequencies")}))
     assert list(found) == ["virtual machine", "counters"]
-    assert "10.0% of their time" in found["virtual machine"]
+    assert "10.0% of its processors' time" in found["virtual machine"]
     assert "does not show power (powercap or perf), frequencies (cpufreq): results" in found["counters"]
 
 

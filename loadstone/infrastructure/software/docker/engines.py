@@ -40,7 +40,7 @@ def start(members: Sequence[Member], registry: str, say: Say, **more: object) ->
     ``registry``: a ``host:port`` to trust without TLS, or empty; ``more``: settings of the daemon, ``_`` for each
     ``-``. Raises DeploymentError with an engine's last lines.
     """
-    say(f"starting {len(members)} Docker engines")
+    say(f"starting {len(members)} Docker engine{'' if len(members) == 1 else 's'}")
     others = {key.replace("_", "-"): value for key, value in more.items()}
 
     def spawn(member: Member) -> None:
