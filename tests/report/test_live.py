@@ -9,6 +9,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
@@ -79,7 +80,7 @@ def get(url: str, path: str | None = None, host: str | None = None) -> tuple[int
     return answer.status, answer.read().decode("utf-8", "replace")
 
 
-def events(url: str) -> Iterator[tuple[str, dict]]:
+def events(url: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each event, from the newest on, until the last."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=60)
