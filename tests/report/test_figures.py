@@ -148,3 +148,10 @@ def test_a_hatched_bar_keeps_its_colour_in_the_page():
         figure.subplots().bar([0, 1], [1, 2], facecolor=style.COLOURS[1], hatch="////", edgecolor=style.QUIET)
         text = inline(style.save(figure, "svg"), "bars", "bars")
     assert f'fill="var(--c1, {style.COLOURS[1]})"' in text and "#bars-d55e00" not in text
+
+
+def test_the_title_of_a_span_is_broken_at_its_slashes() -> None:
+    span = "payment POST /payment/transfer/id/{id}/amount/{amount}"
+    assert names.in_lines(span, 22).split("\n") == ["payment POST /payment", "/transfer/id/{id}", "/amount/{amount}"]
+    assert names.in_lines("user GET /", 22) == "user GET /"
+    assert names.in_lines("LinpackBenchmark1", 5) == "LinpackBenchmark1"

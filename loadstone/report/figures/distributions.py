@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from loadstone.analysis.distribution_rows import HistogramRow, OfSpan, RangeRow, RunCurveRow
 from loadstone.report.content import Content
 from loadstone.report.figures import style
-from loadstone.report.figures.names import LINES, short
+from loadstone.report.figures.names import LINES, in_lines, short
 from loadstone.report.figures.reproduction import TreatedAtLoad, shown_load
 from loadstone.report.figures.spectrum import TICKS, nines
 
@@ -113,7 +113,7 @@ def ranges(content: Content) -> Figure | None:
     if not spans:
         return None
     names = {treatment.label: short(treatment) for treatment in content.treatments}
-    titles = [fill(f"{name}, {span}", _BESIDE_NAMES) for span in spans for name in ("AD", "KS")]
+    titles = [in_lines(f"{name}, {span}", _BESIDE_NAMES) for span in spans for name in ("AD", "KS")]
     figure, panels = style.panels(titles, 2, 1.4 + 0.3 * len({row.treatment for row in rows}), sharey="row")
     for place, axes in enumerate(panels):
         mine = [row for row in rows if row.span == spans[place // 2]]
@@ -135,7 +135,7 @@ def _wide(content: Content, every: Sequence[_Panel]) -> tuple[Figure, Any]:
     """A panel for each pair, titled by its span, and by the treatment that the colour of a second one stands for."""
     names = {treatment.label: short(treatment) for treatment in content.treatments}
     several = len({panel.treatments for panel in every}) > 1
-    titles = [fill(panel.span + (f": {names[panel.treatments[-1]]}" if several else ""), _TITLE) for panel in every]
+    titles = [in_lines(panel.span + (f": {names[panel.treatments[-1]]}" if several else ""), _TITLE) for panel in every]
     return style.panels(titles, 2, None if len(every) == 1 else 2.7)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,7 +12,7 @@ from loadstone.analysis.distribution_rows import LevelRow
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.distributions import at_load
-from loadstone.report.figures.names import LINES
+from loadstone.report.figures.names import LINES, in_lines
 
 THRESHOLD = 0.01
 """The p-value below which the study called two runs different."""
@@ -28,7 +27,9 @@ def accuracy(content: Content) -> Figure | None:
     if not spans:
         return None
     beside = list(dict.fromkeys(row.beside for row in rows))[: len(style.COLOURS)]
-    titles = [fill(f"{title}, {span}" if len(spans) > 1 else title, 26) for span in spans for title in _PANELS.values()]
+    titles = [
+        in_lines(f"{title}, {span}" if len(spans) > 1 else title, 26) for span in spans for title in _PANELS.values()
+    ]
     figure, panels = style.panels(titles, 2, 2.4 if len(spans) == 1 else 2.7)
     for place, axes in enumerate(panels):
         span, column = spans[place // len(_PANELS)], list(_PANELS)[place % len(_PANELS)]

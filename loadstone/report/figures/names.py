@@ -33,6 +33,17 @@ def short(treatment: TreatmentSummary) -> str:
     return _named(treatment, treatment.levels) or treatment.label
 
 
+def in_lines(text: str, width: int) -> str:
+    """In lines of at most ``width`` characters, broken at spaces and before slashes; a longer word stays whole."""
+    lines = [""]
+    for part in re.findall(r"\s*(?:/[^\s/]*|[^\s/]+)", text):
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append(part.lstrip())
+        else:
+            lines[-1] += part
+    return "\n".join(lines)
+
+
 def _named(treatment: TreatmentSummary, factors: Iterable[str]) -> str:
     return " · ".join(level(name, treatment.levels.get(name, "")) for name in factors)
 
