@@ -142,6 +142,7 @@ class Conductor:
             deployed.start(self._listener)
             self._deployed = deployed  # before anything else can fail
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
+            runs.add_made(self._ledger.folder, provision.nodes)
             runs.add_tuning(self._ledger.folder, trial.treatment.label, self._provider.tuned)
         if own.study.trial.reset == "per-treatment":
             deployed.reset(self._listener)

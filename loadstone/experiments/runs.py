@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import loadstone
-from loadstone.experiments import pruning, schedule
+from loadstone.experiments import hardware, pruning, schedule
 from loadstone.experiments.durable import sync, sync_tree, write_json, writing
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
 from loadstone.model import parts
+from loadstone.model.cluster import Node
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.records.node import Change
@@ -168,6 +169,23 @@ def add_software(folder: Path, versions: dict[str, str], images: dict[str, str])
     if (software, had) != (known.get("software", {}), known.get("images", {})):
         added = {"software": software, **({"images": had} if had else {})}
         write_json(folder / "provenance.json", {**known, **added})
+
+
+def add_made(folder: Path, nodes: Sequence[Node]) -> None:
+    """Put machines into a run's provenance in place of those that were planned, and warn where they differ."""
+    known = _provenance(folder)
+    nodes_known = known.get("nodes", [])
+    planned = {node["name"] for node in nodes_known if node.get("reach", {}).get("transport") == "planned"}
+    made = [node for node in nodes if node.name in planned]
+    if not made:
+        return
+    machines = hardware.of_hosts(made)
+    by_name = {node.name: node.model_dump(mode="json") | {"machine": machines.get(node.name, {})} for node in made}
+    listed = [by_name.get(node["name"], node) for node in nodes_known]
+    warnings = [f"{found.what}: {found.message}" for found in hardware.differences(made, machines)]
+    write_json(
+        folder / "provenance.json", {**known, "nodes": listed, "warnings": [*known.get("warnings", []), *warnings]}
+    )
 
 
 def add_tuning(folder: Path, treatment: str, changes: Mapping[str, Sequence[Change]]) -> None:

@@ -88,6 +88,9 @@ def test_a_study_gets_machines_runs_and_gives_them_back(user: User, machines: Ma
     assert record["verdict"]["verdict"] == "held", done.stdout + done.stderr
     nodes = {row["node"] for row in json.loads((trial.parent / "audit.json").read_text())}
     assert nodes == {"worker-1", "worker-2"} and set(machines.taken) == {"client-1", "worker-1", "worker-2"}
+    provenance = json.loads((trial.parents[2] / "provenance.json").read_text())
+    found = {node["name"]: (node["address"], bool(node["machine"]["kernel"])) for node in provenance["nodes"]}
+    assert found == {name: (address, True) for name, address in machines.taken.items()}
     assert machines.cloud.held() == []
     assert json.loads(user.runs("status", "--json").stdout)["machines"] == {}
     no_secret_in(user, done.stdout, done.stderr)

@@ -106,9 +106,12 @@ class MadeMachines(Infrastructure):
             inventory = self._made(managers, say)
             cluster = {"infrastructure": "hosts", "inventory": str(inventory), "workers": self.cluster.workers}
             hosts = Hosts(self.cluster.model_copy(update={**cluster, "instances": None}), self.entry_name)
-            wrong = [found for found in hosts.preflight(software, managers) if found.level == "error"]
+            found = hosts.preflight(software, managers)
+            for warning in (each for each in found if each.level == "warning"):
+                say(f"warning: {warning.message}")
+            wrong = [each for each in found if each.level == "error"]
             if wrong:
-                lines = (f"{found.message}\n  {found.remedy}" if found.remedy else found.message for found in wrong)
+                lines = (f"{each.message}\n  {each.remedy}" if each.remedy else each.message for each in wrong)
                 raise PreflightError("\n".join(lines))
             self._hosts = hosts
         except BaseException as error:

@@ -205,3 +205,12 @@ def test_credentials_of_another_project_give_nothing_back(
     with pytest.raises(DeploymentError, match=r"are in project loadstone-test .* those of project another"):
         journal.remove_all(None)
     assert len(cloud.servers) == 3 and "study-machines" in held.listed()
+
+
+def test_twenty_machines_are_leased_at_once_and_removed(cloud: OpenStackCloud, tmp_path: Path) -> None:
+    cloud.instances, cloud.free_hosts = 20, 20
+    provider = machines(tmp_path, "compute_cascadelake_r")
+    names = [f"worker-{number + 1}" for number in range(20)]
+    assert made(provider, *names) == names and len(cloud.leases) == len(cloud.addresses) == 1
+    provider.remove()
+    assert cloud.held() == []
