@@ -6,6 +6,7 @@ import difflib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ def play(
                 progress(host, data["task"], len(outcomes[host].changes) > changes)
         return False  # no file of it is kept
 
-    with temporary.directory("ansible") as folder, _signals_restored():
+    with temporary.directory("ansible") as folder, _interrupts() as interrupted:
         runner = ansible_runner.run(
             private_data_dir=folder,
             playbook=str(PLAYBOOKS / f"{playbook}.yaml"),
@@ -80,6 +81,7 @@ def play(
             cmdline=" ".join(["--diff", *(["--check"] if check else []), *(["--ask-become-pass"] if password else [])]),
             passwords={r"^BECOME password.*:\s*$": password},
             event_handler=handle,
+            cancel_callback=interrupted,
             suppress_env_files=True,
             quiet=True,
         )
@@ -123,11 +125,12 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 @contextmanager
-def _signals_restored() -> Iterator[None]:
-    """ansible-runner ends the playbook at SIGINT and SIGTERM, and leaves its handlers set."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether SIGINT or SIGTERM has come: the playbook is ended then, not this process."""
+    interrupted = threading.Event()
+    before = {each: signal.signal(each, lambda *_: interrupted.set()) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield interrupted.is_set
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
