@@ -24,6 +24,7 @@ STATUS = Path("/var/lib/dpkg/status")
 """The packages of this machine."""
 LACKS_CONNTRACK = """
 dpkg --purge --force-depends chrony conntrack >/dev/null 2>&1
+echo 'DAEMON_OPTS="-x"' >/etc/default/chrony  # purged with a chrony of this machine's
 echo '/swap none swap sw 0 0' >>/etc/fstab
 """
 LOOK = """
