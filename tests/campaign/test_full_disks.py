@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.campaign import studies
+from tests.support.disks import disk
 from tests.support.users import User, wait
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.long, pytest.mark.timeout(900)]
@@ -19,23 +18,6 @@ pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.long, pytest.mar
 RATES = [20, 30, 40]
 DISKS = {"state": 16, "tmp": 32, "data": 1024}
 """Megabytes of a disk below each folder of a run."""
-
-
-@contextlib.contextmanager
-def disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of its own at a folder, on a disk that is a file."""
-    folder.mkdir(exist_ok=True)
-    image = folder.with_name(f"{folder.name}.image")
-    image.touch()
-    os.truncate(image, megabytes << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
-    if subprocess.run(["mount", "-o", "loop", image, folder], check=False).returncode != 0:
-        pytest.skip("needs loop devices")
-    try:
-        (folder / "lost+found").rmdir()
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
 
 
 def fill(folder: Path) -> Path:

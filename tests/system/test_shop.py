@@ -17,6 +17,8 @@ from loadstone.analysis.run import open_run
 from loadstone.model import papers
 from tests import shop_spans
 from tests.support import applications
+from tests.support.clusters import folders
+from tests.support.disks import disk
 from tests.support.users import User
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
@@ -114,3 +116,19 @@ def test_what_is_wrong_is_counted_by_its_cause(user: User) -> None:
     assert row["errors"] == sum(failure["count"] for failure in found["errors"])
     (orders, *_) = checks = json.loads((folder / "checks.json").read_text())
     assert all(check["ok"] for check in checks) and orders["grew"] == counts["create"]["completed"], checks
+
+
+@pytest.mark.root
+def test_orders_for_which_the_disk_has_no_room_are_counted() -> None:
+    """On a disk that holds the stores and some of the large files."""
+    with folders() as home, disk(home / "data", 320):
+        study = PUBLISHED.replace("factors: {workload: [orders, payment-alone]}\n", "").replace("repetitions: 2, ", "")
+        study = study.replace("{requests: 10}", "0s")
+        ((row, folder),) = trials(User(home), study, large_file="8MB")
+        found = json.loads((folder / "summary.json").read_text())
+        checks = json.loads((folder / "checks.json").read_text())
+    (failure,) = found["errors"]
+    assert (failure["kind"], failure["operation"]) == ("expected status 200, got 507", "create")
+    assert failure["example"].startswith("LargeFileTask.write: the disk is full"), failure
+    assert failure["count"] == row["errors"] == row["sent"] - row["completed"] > 0
+    assert row["completed"] > 0 and all(check["ok"] for check in checks), "no row of an order that failed"
