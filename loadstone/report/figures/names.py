@@ -50,7 +50,7 @@ def _named(treatment: TreatmentSummary, factors: Iterable[str]) -> str:
 
 def level(factor: str, value: str) -> str:
     """A level as a legend has it: ``swarm``, ``workers 4``."""
-    return f"{factor.rpartition('.')[2]} {value}" if re.fullmatch(r"[\d.]+\s?\w{0,2}", value) else value
+    return f"{factor.rpartition('.')[2]} {value}" if re.fullmatch(r"[\d.]+\s?[a-zA-Zµ%]{0,3}", value) else value
 
 
 def panelled(treatments: list[TreatmentSummary]) -> list[tuple[str, list[TreatmentSeries]]]:

@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import FixedFormatter, FixedLocator
+from matplotlib.ticker import FixedLocator
 
 Setting = Literal["axes.titlesize", "axes.labelsize", "legend.fontsize"]
 HANDLE = 0.45
@@ -104,7 +104,7 @@ def _apart(axis: Axis, way: int) -> bool:
     ticks = [tick for tick in drawn if tick.label1.get_visible() and tick.label1.get_text()]
     if not _touching(ticks, way):
         return False
-    if isinstance(axis.get_major_formatter(), FixedFormatter):
+    if any(letter.isalpha() for tick in ticks for letter in tick.label1.get_text()):
         if way == 0:
             axis.set_tick_params(labelrotation=_TURNED)
             for tick in ticks:
