@@ -150,6 +150,9 @@ class Observability:
     def doubts(self) -> list[str]:
         """What could not be observed."""
         every = [*self.metrics.warnings, *self.traced.warnings]
+        virtual = any((row.environment or "").startswith("vm") for row in self.content.run.trials)
+        if virtual and self.content.rows(CstateRow):
+            every.insert(0, "C-states are those that the kernel of a virtual machine enters, not the processor's")
         more = [f"and {len(every) - _MOST_DOUBTS} more"] if len(every) > _MOST_DOUBTS else []
         return every[:_MOST_DOUBTS] + more
 

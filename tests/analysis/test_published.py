@@ -265,3 +265,10 @@ def test_time_in_c0_is_the_mean_of_the_nodes_with_replicas(tmp_path: Path) -> No
     assert len(shares) == 2
     assert row["value"] == pytest.approx(100 * np.mean(shares))
     assert (row["at"], row["trials"]) == ("highest", 1)
+    for file in folder.glob("trials/*/trial.json"):
+        trial = json.loads(file.read_text())
+        trial["row"]["environment"] = "vm-container (guest given)"
+        file.write_text(json.dumps(trial))
+    (row,) = laid(folder, published(measure="c0_share", unit="%", at="highest", value=75.0))
+    assert row["value"] is None
+    assert row["why"] == "idle states of a virtual machine are its kernel's, not the processor's"

@@ -73,6 +73,8 @@ def measured(
         return _over_runs([duration_s(run, row, int(entry.at or 0)) for row in rows])
     if entry.measure == "nothing_dropped_up_to":
         return _nothing_dropped(rows)
+    if entry.measure == "c0_share" and rows and all((row.environment or "").startswith("vm") for row in rows):
+        return Ours(why="idle states of a virtual machine are its kernel's, not the processor's")
     loads = sorted({row.load for row in (treatment.trials if clients is None else rows)})
     if entry.at is None:
         if len(loads) > 1:
