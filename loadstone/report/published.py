@@ -86,8 +86,12 @@ def _answer(paper: papers.Paper, here: Sequence[PublishedRow], found: int, count
     if not here:
         return f"{paper.by}: none of the {values} was measured under its settings here."
     ratios = [end for row in here for end in (row.ratio_low, row.ratio_high) if end is not None]
-    ranging = f", at **{format.number(min(ratios))}** to **{format.number(max(ratios))}** times them" if ratios else ""
-    return f"{paper.by}: **{found}** of {values} were measured under their settings here{ranging}."
+    least, most = (format.number(end) for end in (min(ratios), max(ratios))) if ratios else ("", "")
+    ranging = f", at **{least}**{f' to **{most}**' if most != least else ''} times " if ratios else ""
+    measured, times = (
+        ("was measured under its settings", "it") if found == 1 else ("were measured under their settings", "them")
+    )
+    return f"{paper.by}: **{found}** of {values} {measured} here{ranging and ranging + times}."
 
 
 @dataclass(frozen=True)
