@@ -2,8 +2,9 @@
 
 Made-up runs, as the tests have them (``tests/synthetic.py``, ``tests/observed.py``): eight treatments at nine rates,
 and a search for eight breaking points, each observed on three nodes with ten services; some requests of each trial of
-the first are traced. The largest has the eight treatments at nine rates, 42 times each. Each report is built in a process of its own, as ``loadstone report`` does it; CPU is that of all
-its processes. The first time, traces are analysed, too; their tables are kept beside them.
+the first are traced. The largest has the eight treatments at nine rates, 42 times each. Each report is built in a
+process of its own, as ``loadstone report`` does it; CPU is that of all its processes. The first time, traces are
+analysed, too; their tables are kept beside them.
 """
 
 from __future__ import annotations
