@@ -7,6 +7,7 @@ import multiprocessing
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -50,7 +51,8 @@ class Job:
     def draw(self) -> str | None:
         """Write its files and return the figure for the page; None where there is no data for it."""
         kind = self.kind
-        with style.styled(self.look):
+        with style.styled(self.look), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # an axis whose values are all the same is shown as it is
             figure = kind.draw(self.content)
             if figure is None:
                 return None
