@@ -93,8 +93,8 @@ def test_what_it_cannot_do_is_found_before_anything_starts(lab: User, change: tu
 
 def test_its_names_stand_beside_ours(lab: User) -> None:
     help = " ".join(lab.runs("up", "--help").stdout.replace("│", " ").split())
-    assert "nomad, perch, process" in help and "namespaces, qemu, rack" in help
+    assert "nomad, perch, process" in help and "namespaces, opentofu, qemu, rack" in help
     (lab.home / "study.yaml").write_text(STUDY.replace("perch", "zzz").replace("rack", "yyy"))
     printed = " ".join(lab.runs("validate", "study.yaml", expect=2).stderr.split())
     assert "known: compose, kubernetes, nomad, perch, process, swarm" in printed
-    assert "known: existing, hosts, local, namespaces, qemu, rack" in printed
+    assert "known: chameleon, cloudlab, existing, hosts, local, namespaces, opentofu, qemu, rack, vagrant" in printed

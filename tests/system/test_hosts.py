@@ -82,7 +82,8 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
     printed = "".join(process.communicate(timeout=600))
     assert process.returncode == 4 and "Traceback" not in printed, printed
     (before, _), (during, reasons), (after, _) = verdicts(user)
-    assert (during, [reason.partition(": ")[0] for reason in reasons]) == ("invalid", ["worker-3"]), printed
+    subjects = [reason.partition(": ")[0] for reason in reasons]
+    assert (during, subjects) == ("invalid", ["worker-3", "documents are lost or out of reach"]), printed
     assert "invalid" not in (before, after), printed
     first, second, third = sorted(user.home.glob("results/*/*/trials/*"), key=rate)
     assert recorded(first) == recorded(third) == {"worker-1", "worker-2", "worker-3"}
