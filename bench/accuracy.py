@@ -5,7 +5,7 @@ runs at each delay and ten more of none; in the large flow payment solves equati
 is shorter than the published 10,000 requests. Found by the comparison: the span's median is called slower (Holm over
 all spans and percentiles). Apart by the statistic: the least AD of all pairs of a run with the delay and a run without
 it exceeds the greatest of all pairs without. It goes on where it was stopped; the whole takes hours, ``--flow``,
-``--delays``, ``--runs`` and ``--seconds`` measure a part.
+``--delays``, ``--runs`` and ``--requests`` measure a part.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ DELAYS_US = (0, 50, 100, 200, 300, 400, 500)
 PUBLISHED_US = {"large": 200, "small": 50}
 """By flow, the delay from which the study saw its statistics separate."""
 LINPACK = {"large": 260, "small": 0}
-RATE = 4
-"""Requests per second: the large flow takes about a third of one core."""
+RATES = {"large": 8, "small": 20}
+"""Requests per second: the large flow takes about two thirds of one core."""
 OPERATION = "POST /payment/transfer/id/{id}/amount/{amount}"
 
 
@@ -38,22 +38,23 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--flow", choices=LINPACK, action="append", help="only this one; repeatable")
     parser.add_argument("--delays", type=int, nargs="+", default=list(DELAYS_US), help="us; 0 is always measured")
     parser.add_argument("--runs", type=int, default=10, help="of each delay, at least 7")
-    parser.add_argument("--seconds", type=int, default=60, help="of a run's measured window")
+    parser.add_argument("--requests", type=int, default=240, help="of a run's measured window")
     parser.add_argument("--folder", type=Path, default=ROOT / ".build/bench/accuracy", help="where its data lie")
     given = parser.parse_args(arguments)
     build_stone()
     rows: list[Row] = []
     for flow in given.flow or LINPACK:
-        name = f"{flow}-{given.runs}x{given.seconds}s-{'-'.join(map(str, given.delays))}"
-        rows += _rows(flow, finished(name, study(flow, given.delays, given.runs, given.seconds), given.folder))
+        name = f"{flow}-{given.runs}x{given.requests}-{'-'.join(map(str, given.delays))}"
+        rows += _rows(flow, finished(name, study(flow, given.delays, given.runs, given.requests), given.folder))
+    rates = ", ".join(f"{flow} flow at {RATES[flow]} req/s" for flow in given.flow or LINPACK)
     notes = [
-        f"{given.runs} runs of {given.seconds} s at {RATE} req/s and each delay, interleaved, as processes",
+        f"{given.runs} runs of {given.requests} requests at each delay, interleaved, as processes; {rates}",
         "found: 1 where the comparison of medians calls payment slower; apart: 1 where the statistics separate",
     ]
     report("accuracy", rows, notes)
 
 
-def study(flow: str, delays: Sequence[int], repetitions: int, seconds: int) -> dict[str, Any]:
+def study(flow: str, delays: Sequence[int], repetitions: int, requests: int) -> dict[str, Any]:
     """The study of one flow; nothing is judged, so the objective is one that cannot be missed."""
     levels = [f"{delay}us" for delay in sorted({0, *delays})]
     return {
@@ -67,8 +68,13 @@ def study(flow: str, delays: Sequence[int], repetitions: int, seconds: int) -> d
         "comparison": {"baseline": {"tasks.payment.sleep": "0us"}},
         "traces": {"sample": 1},
         "report": {"spans": [f"payment {OPERATION}"]},
-        "load": {"arrival": "constant", "rates": [RATE], "slo": {"p99": "4s", "completed": "50%"}},
-        "trial": {"warmup": "5s", "duration": f"{seconds}s", "repetitions": repetitions, "reset": "per-trial"},
+        "load": {"arrival": "constant", "rates": [RATES[flow]], "slo": {"p99": "4s", "completed": "50%"}},
+        "trial": {
+            "warmup": "2s",
+            "duration": f"{requests // RATES[flow]}s",
+            "repetitions": repetitions,
+            "reset": "per-trial",
+        },
     }
 
 
