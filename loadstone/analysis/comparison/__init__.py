@@ -14,11 +14,12 @@ from loadstone.analysis import summary
 from loadstone.analysis.comparison import calibration, capacities, doubts, shapes, tables
 from loadstone.analysis.comparison.calibration import CalibrationRow
 from loadstone.analysis.comparison.capacities import Unestimated
-from loadstone.analysis.comparison.measured import measured, usable
+from loadstone.analysis.comparison.measured import families, measured, usable
 from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow, ShapeRow, ShiftRow, Sides
 from loadstone.analysis.comparison.treatments import again, at, effects, loads, noise, pairs
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import table
+from loadstone.analysis.statistics.effect import Method
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.comparison import Comparison
 from loadstone.model.errors import InputError
@@ -31,7 +32,7 @@ class Compared:
 
     baseline: str
     margin: float
-    method: str
+    method: Method
     """``paired`` or ``unpaired``."""
     effects: list[EffectRow] = field(default_factory=list)
     noise: list[NoiseRow] = field(default_factory=list)
@@ -82,7 +83,7 @@ def within(
     others = [treatment for treatment in treatments if treatment.id != a.id]
     margin = margin_of(run) if margin is None else margin
     sequential = run.study.trial.order == "sequential"
-    method = "unpaired" if unpaired or sequential else "paired"
+    method: Method = "unpaired" if unpaired or sequential else "paired"
     found = Compared(a.label, margin, method)
     found.capacities += capacities.compared(a, others, margin)
     found.unestimated += capacities.unestimated(a, others)
@@ -94,24 +95,26 @@ def within(
     if sequential and runs:
         found.doubts.append("treatments ran one after the other: what drifted between them counts as a difference")
     counted: list[tuple[str, float, int]] = []
+    chosen = chosen_in(run)
     for load in loads(runs):
         mine, second = at(runs, a.label, load), again(runs, a.label, load)
         if not mine:
             continue
         counts = [len(pairs(mine, at(runs, other.label, load))) for other in others]
         first: Sides = {"baseline": a.label, "treatment": tables.AGAIN, "load": load, "clients": mine[0].clients}
-        floor = noise(mine, second, margin, max([*counts, len(mine) if not others else 0]))
+        floor = noise(mine, second, margin, max([*counts, len(mine) if not others else 0]), chosen)
         found.noise += tables.noise_rows(first, floor, bool(pairs(mine, second)))
         found.doubts += doubts.of_drift(runs, a.label, load, margin)
         for other in others:
             theirs = at(runs, other.label, load)
             if not theirs:
                 continue
-            results = effects(mine, theirs, margin, method == "paired")
+            results = effects(mine, theirs, margin, method == "paired", chosen)
             found.effects += tables.effect_rows({**first, "treatment": other.label}, results)
             count = results[0][1].effect.runs if results else 0
             counted.append((other.label, load, count))
             found.doubts += doubts.of_missing(other.label, load, [*mine, *theirs])
+            found.doubts += doubts.of_families(families([*mine, *theirs], chosen), count, method)
     found.doubts += doubts.of_pairs(counted, method)
     if distributions:
         keys = [(row.treatment, row.load) for row in (*found.noise, *found.effects)]
@@ -134,6 +137,7 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
     for run in (old, new):
         found.doubts += doubts.of_trials(run.trials, "unpaired")
     counted: list[tuple[str, float, int]] = []
+    chosen = chosen_in(new)
     for a, b in matched:
         before, after = _of(a, old), _of(b, new)
         points = [replace(row, baseline=before, treatment=after) for row in capacities.compared(a, [b], found.margin)]
@@ -148,14 +152,15 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
             if not (mine and theirs):
                 continue
             where: Sides = {"baseline": before, "treatment": after, "load": load, "clients": mine[0].clients}
-            floor = noise(mine, again(of_old, a.label, load), found.margin, min(len(mine), len(theirs)))
+            floor = noise(mine, again(of_old, a.label, load), found.margin, min(len(mine), len(theirs)), chosen)
             second = bool(pairs(mine, again(of_old, a.label, load)))
             found.noise += tables.noise_rows({**where, "treatment": tables.AGAIN}, floor, second)
-            results = effects(mine, theirs, found.margin, paired=False)
+            results = effects(mine, theirs, found.margin, False, chosen)
             found.effects += tables.effect_rows(where, results)
             count = results[0][1].effect.runs if results else 0
             counted.append((after, load, count))
             found.doubts += doubts.of_missing(after, load, [*mine, *theirs])
+            found.doubts += doubts.of_families(families([*mine, *theirs], chosen), count, "unpaired")
     found.doubts += doubts.of_pairs(counted, "unpaired")
     return _something(found, new)
 
@@ -193,6 +198,11 @@ def margin_of(run: RunFolder) -> float:
         return share(written) if written is not None else Comparison().margin
     except ValueError:
         return Comparison().margin
+
+
+def chosen_in(run: RunFolder) -> frozenset[str]:
+    """The spans and operations that the study names, before anything is measured."""
+    return frozenset(run.study.report.spans)
 
 
 def comparable(run: RunFolder) -> bool:

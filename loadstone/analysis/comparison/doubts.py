@@ -8,6 +8,7 @@ from typing import Any
 from loadstone.analysis.comparison.measured import ALL, STATISTICS, Key, MeasuredRun, usable
 from loadstone.analysis.comparison.treatments import at
 from loadstone.analysis.run import RunFolder
+from loadstone.analysis.statistics.effect import ALPHA, Method
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.comparison import FEWEST_PAIRS
 from loadstone.model.records import TrialRow
@@ -80,6 +81,22 @@ def of_pairs(counted: Sequence[tuple[str, float, int]], method: str) -> Iterator
         what = f"{runs} {'pair' if runs == 1 else 'pairs'}" if method == "paired" else f"{runs} runs"
         of = where[0] if len(where) == 1 else f"{len(where)} of {len(counted)} comparisons"
         yield f"{of}: {what} can show no difference, however large; at least {fewest} are needed"
+
+
+def of_families(families: Sequence[Sequence[Key]], runs: int, method: Method) -> Iterator[str]:
+    """Families so large that, after Holm's correction, no test of so few runs can be significant."""
+    from loadstone.analysis.statistics.planning import least
+
+    if runs < least(method=method):
+        return  # not even one test could be: ``of_pairs`` says so
+    noun = "pairs" if method == "paired" else "runs"
+    for keys in families:
+        if runs < (needed := least(ALPHA / len(keys), method)):
+            yield (
+                f"{len(keys)} endpoints of {keys[0].scope} are tested together: with {runs} {noun} none of them can be "
+                f"shown to differ, however large the difference; at least {needed} are needed, or name in report.spans "
+                "which are of interest"
+            )
 
 
 def of_missing(treatment: str, load: float, runs: Sequence[MeasuredRun]) -> Iterator[str]:

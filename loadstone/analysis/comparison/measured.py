@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -13,7 +13,7 @@ from loadstone.model.records import TrialRow
 
 Scope = Literal["requests", "operations", "spans"]
 SCOPES: tuple[Scope, ...] = ("requests", "operations", "spans")
-"""Each is a family of tests of its own: tests of all requests are not corrected for those of many spans."""
+"""What is compared, in this order."""
 STATISTICS = {"p50": 10, "p99": 100}
 """The endpoints, with the requests below which a run has none: the P99 of 50 requests is their maximum."""
 ALL = "all requests"
@@ -25,6 +25,11 @@ class Key(NamedTuple):
     scope: Scope
     name: str
     statistic: str
+
+    @property
+    def chosen_as(self) -> str:
+        """What ``report.spans`` calls it: ``service operation`` of a span."""
+        return self.name.replace(": ", " ", 1) if self.scope == "spans" else self.name
 
 
 @dataclass(frozen=True)
@@ -92,3 +97,16 @@ def endpoints(runs: Sequence[MeasuredRun]) -> list[Key]:
         return []
     shared = set.intersection(*(set(run.values) for run in runs))
     return sorted((key for key in runs[0].values if key in shared), key=lambda key: SCOPES.index(key.scope))
+
+
+def families(runs: Sequence[MeasuredRun], chosen: Collection[str] = ()) -> list[list[Key]]:
+    """The endpoints that every run has, by the tests that are corrected together.
+
+    Each scope is a family, so that tests of all requests are not corrected for those of many spans. What the study
+    chose beforehand (``report.spans``) is one of its own, whatever else was traced.
+    """
+    found: dict[str, list[Key]] = {}
+    for key in endpoints(runs):
+        of_choice = key.scope != "requests" and key.chosen_as in chosen
+        found.setdefault("chosen" if of_choice else key.scope, []).append(key)
+    return list(found.values())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from loadstone.analysis.comparison.measured import SCOPES, Key, MeasuredRun, endpoints
+from loadstone.analysis.comparison.measured import Key, MeasuredRun, families
 from loadstone.analysis.statistics import Endpoint, EndpointComparison, Floor, adjacent, compare, floors
 
 Rows = list[dict[str, Any]]
@@ -34,17 +34,16 @@ def pairs(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> list[Pair]:
 
 
 def effects(
-    a: Sequence[MeasuredRun], b: Sequence[MeasuredRun], margin: float, paired: bool
+    a: Sequence[MeasuredRun], b: Sequence[MeasuredRun], margin: float, paired: bool, chosen: Collection[str] = ()
 ) -> list[tuple[Key, EndpointComparison]]:
-    """B against A on every endpoint that all runs have; each scope is a family. Nothing without a run on each side."""
+    """B against A on every endpoint that all runs have, by families. Nothing without a run on each side."""
     if paired:
         both = pairs(a, b)
         a, b = [mine for mine, _ in both], [other for _, other in both]
     if not (a and b):
         return []
     found: list[tuple[Key, EndpointComparison]] = []
-    for scope in SCOPES:
-        keys = [key for key in endpoints([*a, *b]) if key.scope == scope]
+    for keys in families([*a, *b], chosen):
         family = [_endpoint(key, a, b, paired) for key in keys]
         found += zip(keys, compare(family, margin), strict=True)
     return found
@@ -54,13 +53,13 @@ def _endpoint(key: Key, a: Sequence[MeasuredRun], b: Sequence[MeasuredRun], pair
     return Endpoint(key.name, key.statistic, [r.values[key] for r in a], [r.values[key] for r in b], paired)
 
 
-def noise(a: Sequence[MeasuredRun], twice: Sequence[MeasuredRun], margin: float, count: int) -> list[tuple[Key, Floor]]:
+def noise(
+    a: Sequence[MeasuredRun], twice: Sequence[MeasuredRun], margin: float, count: int, chosen: Collection[str] = ()
+) -> list[tuple[Key, Floor]]:
     """A against A, by the baseline's second runs, else by its neighbouring ones, for comparisons of ``count`` pairs."""
     both = pairs(a, twice)
     found: list[tuple[Key, Floor]] = []
-    for scope in SCOPES:
-        runs = [run for pair in both for run in pair] or list(a)
-        keys = [key for key in endpoints(runs) if key.scope == scope]
+    for keys in families([run for pair in both for run in pair] or list(a), chosen):
         family = {key: _again(key, a, both) for key in keys}
         known = {key: endpoint for key, endpoint in family.items() if endpoint is not None}
         found += zip(known, floors(list(known.values()), margin, count), strict=True)

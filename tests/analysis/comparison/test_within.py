@@ -11,9 +11,10 @@ import pytest
 from loadstone.analysis import comparison
 from loadstone.analysis.comparison import calibration, doubts
 from loadstone.analysis.comparison.calibration import CalibrationRow
-from loadstone.analysis.comparison.measured import ALL, MeasuredRun, endpoints, measured
+from loadstone.analysis.comparison.measured import ALL, Key, MeasuredRun, endpoints, families, measured
 from loadstone.analysis.comparison.tables import EffectRow
 from loadstone.analysis.comparison.treatments import again, at, noise, pairs
+from loadstone.analysis.comparison.treatments import effects as compare
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.model.errors import InputError
 from loadstone.model.records.run_files import NodeFacts, PlannedTreatment
@@ -165,14 +166,35 @@ def test_hosts_of_two_runs_that_differ_are_named(run: RunFolder) -> None:
 
 
 def made(block: int, value: float, treatment: str = "a", again: bool = False, **others: float) -> MeasuredRun:
-    from loadstone.analysis.comparison.measured import Key
-
     values = {Key("requests", ALL, "p50"): value} | {Key("operations", name, "p50"): ms for name, ms in others.items()}
     return MeasuredRun(f"{treatment}{block}{again}", treatment, 100.0, None, block, again, block, values)
 
 
 def test_only_endpoints_that_every_run_has_are_compared() -> None:
     assert [key.name for key in endpoints([made(1, 2.0, rare=1.0), made(2, 2.0)])] == [ALL]
+
+
+def traced(block: int, treatment: str, more: float, spans: int) -> MeasuredRun:
+    """A run with so many spans besides payment's, which takes ``more``; all differ a little from run to run."""
+    values = {Key("spans", f"order: span-{number}", "p50"): 1 + 0.001 * (block * number % 7) for number in range(spans)}
+    values[Key("spans", "payment: POST /payment", "p50")] = 2 + more + 0.001 * block
+    return MeasuredRun(f"{treatment}{block}", treatment, 100.0, None, block, False, block, values)
+
+
+def test_a_span_that_is_chosen_beforehand_is_not_weakened_by_all_others() -> None:
+    a, b = ([traced(block, name, more, 30) for block in range(10)] for name, more in (("off", 0.0), ("on", 0.5)))
+    for chosen, verdict in (((), "cannot tell"), (("payment POST /payment",), "slower")):
+        found = {key.name: each.effect for key, each in compare(a, b, 0.02, True, chosen)}
+        assert found["payment: POST /payment"].verdict == verdict
+        assert found["payment: POST /payment"].p == pytest.approx(2 / 2**10), "as small as ten pairs can make it"
+    (text,) = doubts.of_families(families([*a, *b]), 10, "paired")
+    assert text.startswith(
+        "31 endpoints of spans are tested together: with 10 pairs none of them can be shown to differ"
+    )
+    assert "at least 11 are needed" in text and "report.spans" in text
+    assert not list(doubts.of_families(families([*a, *b]), 11, "paired")), "eleven suffice for 51"
+    (text,) = doubts.of_families(families([*a, *b], ["payment POST /payment"]), 10, "paired")
+    assert text.startswith("30 endpoints of spans"), "the others are still too many"
 
 
 def test_an_endpoint_that_one_run_lacks_is_reported_as_missing(run: RunFolder) -> None:
