@@ -46,9 +46,15 @@ def to_csv(table: pa.Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
-    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    columns = [_plain_values(column) for column in table.columns]
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
+
+
+def _plain_values(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    as_they_are = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
+    return values if as_they_are else [_plain(value) for value in values]
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -87,8 +88,14 @@ def sign_flip(differences: Floats) -> float:
         for difference in differences[1:]:
             sums = np.concatenate((sums + difference, sums - difference))
         return float(np.mean(np.abs(sums) >= seen))
-    signs = np.random.default_rng(SEED).integers(0, 2, (DRAWS, len(differences)), dtype=np.int8) * 2 - 1
-    return _monte_carlo(np.abs(signs @ differences) >= seen)
+    return _monte_carlo(np.abs(differences @ _signs(len(differences))) >= seen)
+
+
+@lru_cache(maxsize=2)
+def _signs(pairs: int) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
+    """The signs of each pair in all draws; the endpoints of a comparison have equally many pairs."""
+    drawn = np.random.default_rng(SEED).integers(0, 2, (DRAWS, pairs), dtype=np.int8) * 2 - 1
+    return np.ascontiguousarray(drawn.T)
 
 
 def permutation(a: Floats, b: Floats) -> float:
