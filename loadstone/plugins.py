@@ -11,9 +11,15 @@ from loadstone.model.errors import InputError
 
 
 @cache
+def _installed() -> Any:
+    """Those of all installed packages, whose files are read once."""
+    return entry_points()
+
+
+@cache
 def _registered(layer: str) -> EntryPoints:
-    """Those of all installed packages, whose files are read once for each layer."""
-    return entry_points(group=f"loadstone.{layer}")
+    found: EntryPoints = _installed().select(group=f"loadstone.{layer}")
+    return found
 
 
 def names(layer: str) -> list[str]:

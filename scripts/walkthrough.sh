@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a new user does, in a Debian with Python alone: walkthrough.sh [FOLDER]. Prints the transcript with times.
+# What a new user does, in a Debian with Python alone: walkthrough.sh [FOLDER [OPTION]]. Prints the transcript with times.
+# OPTION is given to `loadstone run`: --shared-ok where the machine does other work, which the times then include.
 # Installs the wheel of this checkout (`make wheels`), measures a server that runs already, then a compose file. Needs
 # root, debootstrap, a mirror of Debian and one of PyPI as pip finds it here. The Debian is removed at the end.
 source "$(dirname "$0")/common.sh"
@@ -7,6 +8,7 @@ source "$(dirname "$0")/common.sh"
 [ "$(id -u)" = 0 ] || fail "a root folder of its own needs root: sudo scripts/walkthrough.sh"
 command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
 wheel=$(ls dist/loadstone-*_"$(uname -m)".whl 2>/dev/null) || fail "dist/ has no wheel for $(uname -m): make wheels"
+run="loadstone run study.yaml${2:+ $2}"
 home=$(realpath -m "${1:-.build/walkthrough}") root=$(realpath -m "${1:-.build/walkthrough}")/debian
 mkdir -p "$home"
 trap 'rm -rf --one-file-system "$root"' EXIT
@@ -54,7 +56,7 @@ inside "$shown"'
     sleep 1
     show "loadstone init http://127.0.0.1:8000/page.html --p99 50ms"
     show "cat study.yaml"
-    show "loadstone run study.yaml"
+    show "'"$run"'"
     show "loadstone history"'
 cp -r "$root/root/server/results" "$home/server"
 
@@ -76,9 +78,9 @@ inside --net "$shown"'
     docker tag redis:7.0 nicolas/webdis:0.1.9
     cd stack
     show "cat docker-compose.yml"
-    show "loadstone init docker-compose.yml --p99 50ms"
+    show "loadstone init docker-compose.yml --p99 200ms"
     show "loadstone doctor study.yaml"
-    show "loadstone run study.yaml"
+    show "'"$run"'"
     show "loadstone report"
     show "loadstone down"
     kill %1; wait %1 || true'

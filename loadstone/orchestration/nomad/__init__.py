@@ -14,7 +14,7 @@ from loadstone.model.errors import DeploymentError
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import Containers
-from loadstone.orchestration.nomad import capacity, jobs
+from loadstone.orchestration.nomad import capacity, fixed_ports, jobs
 from loadstone.orchestration.nomad.cluster import Container, NomadCluster
 from loadstone.orchestration.nomad.templates import job_name
 
@@ -50,7 +50,8 @@ class Nomad(Containers):
         return int(self.access.extra["mhz"]) if self.access is not None else _SKETCHED_MHZ
 
     def preflight(self) -> list[Finding]:
-        return [*super().preflight(), *capacity.findings(self.deployment, self._mhz)]
+        limits, ports = capacity.findings(self.deployment, self._mhz), fixed_ports.findings(self.deployment)
+        return [*super().preflight(), *limits, *ports]
 
     def render(self) -> dict[str, str]:
         return jobs.render(self.deployment, self._mhz)

@@ -13,6 +13,7 @@ from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.nomad import hcl
 from loadstone.orchestration.nomad.capacity import LEAST_MHZ, LEAST_MIB, UNLIMITED_MIB, allowed, period, shares
+from loadstone.orchestration.nomad.fixed_ports import is_fixed
 from loadstone.orchestration.nomad.templates import catalogue_name, environment, job_name, mounts, tag, templates
 
 _MIB = 2**20
@@ -66,12 +67,8 @@ def _job(deployment: Deployment, replicas: list[Replica], mhz: int) -> dict[str,
 
 
 def _port(deployment: Deployment, replicas: list[Replica], name: str) -> dict[str, int]:
-    """A port's number on its node is free to choose, but of entries, and of those that images know by number."""
-    first = replicas[0]
-    entry = len(replicas) == 1 and deployment.enters(first, name)
-    known = first.stack or any(first.service in other.needs for other in deployment.replicas if other.image is not None)
-    number = first.ports[name]
-    return {"static": number, "to": number} if entry or known else {"to": number}
+    number = replicas[0].ports[name]
+    return {"static": number, "to": number} if is_fixed(deployment, replicas, name) else {"to": number}
 
 
 def _registration(deployment: Deployment, replica: Replica) -> dict[str, Any]:
