@@ -12,11 +12,12 @@ from loadstone.analysis.metrics.steal import stolen
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
 from loadstone.applications.seeding import Counts
+from loadstone.experiments.channels import Channels
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.durable import write_json
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.verdict import Verdict, invalid, judge
-from loadstone.experiments.wall_clock import WallClock
+from loadstone.experiments.wall_clock import WallClocks
 from loadstone.model import records
 from loadstone.model.application import Application
 from loadstone.model.cluster import Node
@@ -77,27 +78,28 @@ class TrialRunner:
         return replace(measured, environment=", ".join(found) or deployed.treatment.settings.environment)
 
     def _measure(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
-        clock = WallClock()
+        clocks = WallClocks(deployed.orchestrator.deployment.nodes)
         if self._reset == "per-trial":
             self._listener.step("resetting state")
             deployed.reset(self._listener)
         before = deployed.seeder.counts()
         window = UsageWindow(deployed.orchestrator)
         offer = self._offer(trial, deployed, nodes, folder, window)
+        channels = Channels(deployed.orchestrator.deployment.nodes)
         try:
             before_ms = self._driver.reference_ms()
             summary, observed = self._load(offer, deployed, window)
             reference = _reference(summary) or (before_ms, self._driver.reference_ms())
         except DriverError as error:
             deployed.seeder.loaded(None)
-            return Measured(invalid(f"the load generator failed: {error}", *self._events()))
+            return Measured(invalid(f"the load generator failed: {error}", *self._events(), *channels.lost()))
         finally:
             _write_logs(deployed, folder)
         used = window.rows()
         write_json(folder / "usage.json", [reading.model_dump() for reading in used])
         write_json(folder / observation.FILE, observed.model_dump())
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
-        if events := [*self._events(), *deployed.interference.problems]:
+        if events := [*self._events(), *deployed.interference.problems, *channels.lost()]:
             return Measured(invalid(*events, *self._lost(before, deployed, summary)), summary, observed, reference)
         checks: list[records.Check] = [
             *checking.check(self._application, before, deployed.seeder.counts(), summary),
@@ -106,7 +108,7 @@ class TrialRunner:
         write_json(folder / "checks.json", [row.model_dump() for row in checks])
         wrong = [*_mismatches(_audit(deployed, folder)), *(row.message for row in checks if not row.ok)]
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
-        doubts = (*verdict.warnings, *observed.problems, *clock.warnings())
+        doubts = (*verdict.warnings, *observed.problems, *clocks.warnings())
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
         return Measured(
             replace(verdict, warnings=doubts),

@@ -63,7 +63,12 @@ def left(user: User) -> list[str]:
     """What is left of all runs: deployments, processes, control groups, folders of data, temporary files."""
     deployments: list[str] = json.loads(user.runs("status", "--json").stdout)["deployments"]
     groups = Path("/sys/fs/cgroup").glob(f"**/loadstone/{name(user)}*")
-    made = [*groups, *user.home.glob("data/deployments/*"), *user.home.glob("tmp/*")]
+    made = [
+        *groups,
+        *user.home.glob("data/deployments/*"),
+        *user.home.glob("data/clusters/*"),
+        *user.home.glob("tmp/*"),
+    ]
     return deployments + ours(user.home) + [str(path) for path in made]
 
 

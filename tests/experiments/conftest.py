@@ -22,7 +22,7 @@ from tests.experiments.fakes import (
 
 @pytest.fixture
 def conduct(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Conduct:
-    """Run a study with fake layers; returns its run folder."""
+    """Run a study with fake layers, some of them given; returns its run folder."""
     found = plugins.find
     monkeypatch.setattr(
         plugins, "find", lambda layer, name: FakeOrchestrator if layer == "orchestrators" else found(layer, name)
@@ -32,12 +32,15 @@ def conduct(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Conduct:
     stone.chmod(0o755)
     monkeypatch.setenv("LOADSTONE_STONE", str(stone))
 
-    def run(text: str) -> Path:
+    def run(
+        text: str, driver: FakeDriver | None = None, infrastructure: type[FakeInfrastructure] = FakeInfrastructure
+    ) -> Path:
         FakeOrchestrator.reset()
         document, plan = read_plan(write_study(tmp_path, text))
         folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
         ledger = runs.ledger_of(folder, plan)
-        Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), Recorder()).run()
+        made = infrastructure(plan.study.cluster, "fake")
+        Conductor(plan, ledger, made, driver or FakeDriver(), Recorder()).run()
         assert runs.complete(plan, ledger)
         return folder
 

@@ -54,8 +54,8 @@ SEARCH = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "capacity: {s
 CLOSED = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "closed: {clients: [1, 5, 20], think: 10ms}")
 
 
-Conduct = Callable[[str], Path]
-"""Runs a study with fake layers; returns its run folder."""
+Conduct = Callable[..., Path]
+"""Runs a study with fake layers, a driver and an infrastructure if they are given; returns its run folder."""
 
 
 def write_study(folder: Path, text: str = STUDY) -> Path:

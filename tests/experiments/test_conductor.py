@@ -18,7 +18,7 @@ import pytest
 from loadstone import plugins
 from loadstone.analysis.schema import schema
 from loadstone.applications.seeding import Seeder
-from loadstone.experiments import runs, wall_clock
+from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.durable import write_json
 from loadstone.experiments.interruption import interruptible
@@ -26,7 +26,7 @@ from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
-from loadstone.model.records import AuditRow, TrialSummary
+from loadstone.model.records import AuditRow
 from loadstone.report import page
 from loadstone.workloads import stone
 from loadstone.workloads.base import DriverError
@@ -273,25 +273,6 @@ def test_run_folders_are_named_in_utc(begin: Begin, monkeypatch: pytest.MonkeyPa
         time.tzset()
     named = datetime.strptime(ledger.folder.name, "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
     assert earliest <= named <= datetime.now(UTC)
-
-
-@pytest.mark.parametrize(("step_s", "warned"), [(3600.0, True), (-3600.0, True), (0.05, True), (0.001, False)])
-def test_a_step_of_the_wall_clock_is_a_warning_and_changes_no_verdict(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, step_s: float, warned: bool
-) -> None:
-    plan, ledger = begin()
-    offset = {"s": 0.0}
-    monkeypatch.setattr(wall_clock, "offset_s", lambda: offset["s"])
-
-    class Stepping(FakeDriver):
-        def run(self, *given: Any) -> TrialSummary:
-            offset["s"] += step_s if not self.ran else 0.0
-            return super().run(*given)
-
-    conduct(plan, ledger, Stepping())
-    stepped = [record for record in ledger.records if "wall clock" in " ".join(record.row.warnings)]
-    assert [record.row.order for record in stepped] == ([1] if warned else [])
-    assert verdicts(ledger) == [(100, "held"), (200, "held"), (300, "not held")]
 
 
 def test_a_generator_that_does_not_end_makes_its_trials_invalid_in_time(

@@ -93,19 +93,23 @@ def test_ctrl_c_in_a_pipeline_removes_all_although_the_other_end_is_gone(user: U
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == []
 
 
-def test_a_service_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes_on(user: User) -> None:
+@pytest.mark.parametrize(
+    ("marks", "named"),
+    [(["serve", "hotel/geo"], "geo-1"), (["node", "--state"], "its node has ended (killed by signal 9)")],
+    ids=["service", "node"],
+)
+def test_a_program_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes_on(
+    user: User, marks: list[str], named: str
+) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=1)
-    victim = next(
-        p
-        for p in psutil.process_iter(["cmdline", "environ"])
-        if "hotel/geo" in (p.info["cmdline"] or []) and p.name() == "stone"
-    )
+    started = psutil.Process(process.pid).children(recursive=True)
+    victim = next(child for child in started if child.name() == "stone" and set(marks) <= set(child.cmdline()))
     victim.kill()
     output, complained = process.communicate(timeout=180)
     assert process.returncode == 4, output + complained
     assert [row["verdict"] == "invalid" for row in rows(user)] == [False, True, False]
-    assert "geo-1" in " ".join(rows(user)[1]["reasons"])  # type: ignore[arg-type]
+    assert named in " ".join(rows(user)[1]["reasons"])  # type: ignore[arg-type]
 
 
 @root

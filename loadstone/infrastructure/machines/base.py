@@ -110,6 +110,7 @@ class Machine:
         self._transport = transport
         self._opening = threading.Lock()
         self._channel: Channel | None = None
+        self._losses: list[str] = []
         self._stone = ""
 
     # The way there
@@ -157,12 +158,25 @@ class Machine:
                 self._transport.close()
             self._channel = None
 
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """Why each channel ended that was not closed from here, oldest first, as sentences."""
+        with self._opening:
+            return (*self._losses, *self._loss())
+
+    def _loss(self) -> list[str]:
+        """Why the newest channel has ended; empty while it can be used."""
+        loss = self._channel.loss() if self._channel is not None else ""
+        return [loss] if loss else []
+
     def _open(self) -> Channel:
         with self._opening:
-            if self._channel is None or not self._channel.alive:
+            loss = self._loss()
+            if self._channel is None or loss:
                 self._stone = self._transport.deliver(stone_binary())
                 node = [self._stone, "node", *self._transport.node_options()]
                 self._channel = Channel(self.name, self._transport.command(node), self._transport.explain)
+                self._losses += loss
             return self._channel
 
     def ask(

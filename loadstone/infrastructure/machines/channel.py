@@ -56,12 +56,15 @@ class Channel:
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         threading.Thread(target=self._write, name=f"to {name}", daemon=True).start()
         self.hello = self._greeted(within_s)
-        threading.Thread(target=self._read, name=f"from {name}", daemon=True).start()
+        self._reader = threading.Thread(target=self._read, name=f"from {name}", daemon=True)
+        self._reader.start()
 
-    @property
-    def alive(self) -> bool:
-        """Whether requests can be made."""
-        return not self._ended and self._process.poll() is None
+    def loss(self) -> str:
+        """Why no more requests can be made, as a sentence; empty while they can."""
+        if self._process.poll() is None:
+            return self._ended
+        self._reader.join(_CLOSED_WITHIN_S)  # it finds out how the node ended
+        return self._ended or f"{self._name}: its node has ended"
 
     def request(
         self,

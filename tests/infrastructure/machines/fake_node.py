@@ -1,4 +1,7 @@
-"""A node that does little, and one thing wrong: ``fake_node.py FAULT``. It speaks frames over its standard streams."""
+"""A node that does little, and one thing wrong: ``fake_node.py FAULT``. It speaks frames over its standard streams.
+
+A FAULT with a slash is a file that has the nanoseconds by which its wall clock is ahead.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.machines import frames
@@ -84,8 +88,10 @@ def clock(number: int) -> None:
         sys.stdout.write("what?\n")
         sys.stdout.flush()
         return
+    ahead_ns = int(Path(FAULT).read_text()) if "/" in FAULT else 90 * 10**9
     skipped = {"monotonic_ns": "soon"} if FAULT == "release" else {}
-    send({"id": number, "ok": {"realtime_ns": time.time_ns() + 90 * 10**9, "monotonic_ns": 1, **skipped}})
+    clocks = {"realtime_ns": time.time_ns() + ahead_ns, "monotonic_ns": time.monotonic_ns()}
+    send({"id": number, "ok": clocks | skipped})
 
 
 def main() -> None:

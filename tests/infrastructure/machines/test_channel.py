@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -161,7 +163,7 @@ def test_a_time_limit_ends_a_node_that_hangs() -> None:
     channel = Channel("worker-1", Fake("hangs").command([]), Fake().explain)
     with pytest.raises(MachineLost, match=r"worker-1: its node did not answer 'clock' within 0.3 s"):
         channel.request("clock", {}, within_s=0.3)
-    assert not channel.alive
+    assert "did not answer 'clock'" in channel.loss()
     with pytest.raises(MachineLost, match="did not answer 'clock'"):
         channel.request("clock", {})
 
@@ -175,7 +177,19 @@ def test_after_a_loss_it_is_reached_anew(machine: Made) -> None:
     there = machine("dies")
     with pytest.raises(MachineLost):
         there.clock()
+    died = ("worker-1: its node has ended with exit code 7: out of luck",)
+    assert there.losses == died
     assert there.run(["echo", "again"]).stdout == "again\n"
+    os.kill(there.hello.pid, signal.SIGKILL)
+    assert there.losses == (*died, "worker-1: its node has ended (killed by signal 9)")
+
+
+def test_a_channel_that_is_closed_is_not_lost(machine: Made) -> None:
+    there = machine("")
+    assert there.run(["echo", "once"]).stdout == "once\n"
+    there.close()
+    assert there.run(["echo", "again"]).stdout == "again\n"
+    assert there.losses == ()
 
 
 def test_no_node_outlives_the_process_that_reached_it() -> None:
