@@ -46,7 +46,7 @@ class WallClocks:
         after = self._offsets()
         steps = {name: after[name] - before for name, before in self._before.items() if name in after}
         return [
-            f"the wall clock of {name} was stepped by {step:+.3g} s in this trial: latency and counts do not use "
+            f"the wall clock of {name} was stepped by {step:+.3f} s in this trial: latency and counts do not use "
             "it, but spans and counters may be assigned to a wrong window"
             for name, step in steps.items()
             if abs(step) >= _NOTABLE_S

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +23,18 @@ from tests.support.users import User
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.long, pytest.mark.timeout(1800)]
 
 
+STEP = """
+$now = pack("qq", 0, 0); syscall(228, 0, $now); ($s, $ns) = unpack("qq", $now);
+$ns += 1e9 * ($ARGV[0] - int($ARGV[0])); $s += int($ARGV[0]) + ($ns >= 1e9); $ns -= 1e9 * ($ns >= 1e9);
+syscall(227, 0, pack("qq", $s, $ns)) == 0 or die $!;
+"""
+"""Sets the wall clock forward by seconds: clock_gettime, then clock_settime, of x86-64."""
+
+
+def write(user: User, study: dict[str, Any]) -> None:
+    (user.home / "study.yaml").write_text(yaml.safe_dump(study))
+
+
 @pytest.fixture
 def person() -> Iterator[User]:
     if lacking := [*guests.missing(), *image.missing()]:
@@ -31,7 +46,7 @@ def person() -> Iterator[User]:
         settings = {"application": str(user.home / "application.yaml"), "environment": "vm", "vm": {"memory": "2GiB"}}
         study = docker_clusters.study("guests", "process", cluster={"infrastructure": "qemu"}, resources={}, **settings)
         study["load"]["rates"] = [2]
-        (user.home / "study.yaml").write_text(yaml.safe_dump(study))
+        write(user, study)
         yield user
         user.runs("down")
         running = subprocess.run(["pgrep", "-f", f"{guests.QEMU}.*{user.home}"], capture_output=True, check=False)
@@ -49,6 +64,26 @@ def test_replicas_run_in_a_virtual_machine(person: User) -> None:
     rows = {each["what"]: each["effective"] for each in audit}
     assert (rows["kernel"], rows["vcpus"], rows["vm memory"]) == ("a guest's", rows["vcpus"], "2GiB")
     assert rows["vm pinning"] == "none" and rows["files"] == "disk"
+
+
+def test_a_step_of_a_guests_wall_clock_is_a_warning_and_changes_no_verdict(person: User) -> None:
+    study = yaml.safe_load((person.home / "study.yaml").read_text())
+    study["load"]["rates"] = [2, 3, 4]
+    write(person, study | {"trial": {"warmup": "1s", "duration": "20s", "order": "sequential"}})
+    process = person.starts("run", "study.yaml", "--emulated-ok")
+    for finished, step_s in enumerate([0.05, 3600]):
+        person.waits_until_a_trial_is_loaded(process, finished)
+        entries = [json.loads(file.read_text()) for file in person.home.glob("state/*.json")]
+        (folder,) = (entry["folder"] for entry in entries if entry["layer"] == "infrastructure")
+        perl = shlex.join(["perl", "-e", STEP, str(step_s)])
+        subprocess.run(["ssh", "-F", f"{folder}/ssh_config", "worker-1", perl], check=True, timeout=20)
+    output, complained = process.communicate(timeout=600)
+    assert process.returncode == 0, output + complained
+    rows = docker_clusters.rows(person)
+    assert [row["verdict"] for row in rows] == ["held"] * 3
+    steps = [re.findall(r"wall clock of (\S+) was stepped by (\S+) s", " ".join(row["warnings"])) for row in rows]
+    assert [[name for name, _ in found] for found in steps] == [["worker-1"], ["worker-1"], []]
+    assert [float(found[0][1]) for found in steps[:2]] == pytest.approx([0.05, 3600], abs=0.02)
 
 
 def test_a_study_that_is_killed_leaves_no_virtual_machine_after_down(person: User) -> None:
