@@ -92,14 +92,16 @@ class TrialRunner:
             reference = _reference(summary) or (before_ms, self._driver.reference_ms())
         except DriverError as error:
             deployed.seeder.loaded(None)
-            return Measured(invalid(f"the load generator failed: {error}", *self._events(), *channels.lost()))
+            events = self._events()
+            return Measured(invalid(f"the load generator failed: {error}", *events, *channels.lost(events)))
         finally:
             _write_logs(deployed, folder)
         used = window.rows()
         write_json(folder / "usage.json", [reading.model_dump() for reading in used])
         write_json(folder / observation.FILE, observed.model_dump())
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
-        if events := [*self._events(), *deployed.interference.problems, *channels.lost()]:
+        events = [*self._events(), *deployed.interference.problems]
+        if events := [*events, *channels.lost(events)]:
             return Measured(invalid(*events, *self._lost(before, deployed, summary)), summary, observed, reference)
         checks: list[records.Check] = [
             *checking.check(self._application, before, deployed.seeder.counts(), summary),
