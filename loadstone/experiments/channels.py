@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from loadstone.infrastructure.local import this_machine
+from loadstone.experiments.tuning import this_machine
 from loadstone.infrastructure.machines import Machine, connect
 from loadstone.model.cluster import Node
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 from pydantic import ValidationError
 
 from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.machines import frames
 from loadstone.infrastructure.machines.channel import Channel, OnEvent
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
 from loadstone.infrastructure.machines.transport import Transport
@@ -21,7 +22,6 @@ from loadstone.infrastructure.machines.watch import Watch
 from loadstone.model.base import Model
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import (
-    MOST_PAYLOAD_BYTES,
     BeginArgs,
     Begun,
     Change,
@@ -365,7 +365,7 @@ class Machine:
     def put(self, content: bytes | Path, path: str, mode: int = 0o644, user: str = "") -> None:
         """Write a file, whole or not at all."""
         sums, offset = hashlib.sha256(), 0
-        for piece, last in _pieces(content):
+        for piece, last in frames.pieces(content):
             sums.update(piece)
             args = PutArgs(
                 path=path,
@@ -388,19 +388,3 @@ class Machine:
         if hashlib.sha256(content).hexdigest() != stored.sha256:
             raise MachineLost(f"{self.name}: {path} did not arrive as it was sent")
         return content
-
-
-def _pieces(content: bytes | Path) -> Iterator[tuple[bytes, bool]]:
-    """A content in pieces that fit into a frame, and whether each is the last."""
-    if isinstance(content, bytes):
-        starts = range(0, max(1, len(content)), MOST_PAYLOAD_BYTES)
-        yield from ((content[at : at + MOST_PAYLOAD_BYTES], at == starts[-1]) for at in starts)
-        return
-    with content.open("rb") as stream:
-        piece = stream.read(MOST_PAYLOAD_BYTES)
-        while True:
-            following = stream.read(MOST_PAYLOAD_BYTES)
-            yield piece, not following
-            if not following:
-                return
-            piece = following

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any
 
 from loadstone.model.records.node import MOST_LINE_BYTES, MOST_PAYLOAD_BYTES
@@ -38,3 +40,19 @@ def pack(head: dict[str, Any], payload: bytes = b"") -> bytes:
     if len(line) > MOST_LINE_BYTES or len(payload) > MOST_PAYLOAD_BYTES:
         raise FrameError(f"a request of {len(line) + len(payload)} bytes")
     return line + payload
+
+
+def pieces(content: bytes | Path) -> Iterator[tuple[bytes, bool]]:
+    """A content in pieces that fit into a frame, and whether each is the last."""
+    if isinstance(content, bytes):
+        starts = range(0, max(1, len(content)), MOST_PAYLOAD_BYTES)
+        yield from ((content[at : at + MOST_PAYLOAD_BYTES], at == starts[-1]) for at in starts)
+        return
+    with content.open("rb") as stream:
+        piece = stream.read(MOST_PAYLOAD_BYTES)
+        while True:
+            following = stream.read(MOST_PAYLOAD_BYTES)
+            yield piece, not following
+            if not following:
+                return
+            piece = following

@@ -21,6 +21,7 @@ from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, T
 from loadstone.infrastructure.machines.channel import Channel
 from loadstone.model.records import node
 from tests.infrastructure.machines import fake_node
+from tests.support.users import wait
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "loadstone/infrastructure/machines/protocol.schema.json"
@@ -181,6 +182,7 @@ def test_after_a_loss_it_is_reached_anew(machine: Made) -> None:
     assert there.losses == died
     assert there.run(["echo", "again"]).stdout == "again\n"
     os.kill(there.hello.pid, signal.SIGKILL)
+    wait(lambda: len(there.losses) == 2)
     assert there.losses == (*died, "worker-1: its node has ended (killed by signal 9)")
 
 
