@@ -93,7 +93,7 @@ def nodes(observed: Observed, measured: WindowValues) -> list[NodeUse]:
     """One row a node. Where several share a kernel, one row for the machine, and one for each that has its own CPUs."""
     rows: list[NodeUse] = []
     for name, node in observed.nodes.items():
-        if not node.recorded or not any(key[0] == name for key in measured.values):
+        if not node.recorded or name not in measured.subjects_by_node:
             continue
         shared = list(node.shared_by)
         rows.append(_machine(observed, measured, name, shared))
@@ -114,7 +114,7 @@ def under_test(observed: Observed, name: str) -> bool:
 
 
 def _machine(observed: Observed, measured: WindowValues, name: str, shared: list[str]) -> NodeUse:
-    cpus = {subject for node, subject, _ in measured.values if node == name and _is_cpu(subject)}
+    cpus = {subject for subject in measured.subjects_by_node[name] if _is_cpu(subject)}
     moved = {}
     for kind, columns, left_out in (("interface:", _NETWORK, INNER), ("disk:", _DISK, _PARTS)):
         for column, metric in columns.items():

@@ -69,6 +69,14 @@ class WindowValues:
                 yield subject.removeprefix(kind), value
 
     @cached_property
+    def subjects_by_node(self) -> dict[str, set[str]]:
+        """What has series on each node, with its kind: ``node``, ``cpu:0``, ..."""
+        found: dict[str, set[str]] = {}
+        for node, subject, _ in self.values:
+            found.setdefault(node, set()).add(subject)
+        return found
+
+    @cached_property
     def _by_metric(self) -> dict[tuple[str, str], list[tuple[str, Value]]]:
         found: dict[tuple[str, str], list[tuple[str, Value]]] = {}
         for (node, subject, metric), value in self.values.items():
