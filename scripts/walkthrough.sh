@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a new user does, in a Debian with Python alone: walkthrough.sh [FOLDER [OPTION]]. Prints the transcript with times.
 # OPTION is given to `loadstone run`: --shared-ok where the machine does other work, which the times then include.
-# Installs the wheel of this checkout (`make wheels`), measures a server that runs already, then a compose file. Needs
+# Installs the wheel of this checkout (`make wheels`), measures a compose file, then a server that runs already. Needs
 # root, debootstrap, a mirror of Debian and one of PyPI as pip finds it here. The Debian is removed at the end.
 source "$(dirname "$0")/common.sh"
 
@@ -49,17 +49,6 @@ inside "$shown"'
     show "pip install --quiet ./loadstone-*.whl"
     show "loadstone --version"'
 
-echo "== a server that runs already"
-inside "$shown"'
-    mkdir server && cd server && mkdir site && head -c 20000 /dev/urandom | base64 >site/page.html
-    (cd site && exec taskset -c 0 python3 -m http.server 8000 >/dev/null 2>&1) &
-    sleep 1
-    show "loadstone init http://127.0.0.1:8000/page.html --p99 50ms"
-    show "cat study.yaml"
-    show "'"$run"'"
-    show "loadstone history"'
-cp -r "$root/root/server/results" "$home/server"
-
 # Webdis (https://webd.is) is HTTP in front of Redis. Its image and that of Redis are made of Debian's packages here.
 say "Docker, Redis and Webdis from Debian's packages"
 logged inside 'export DEBIAN_FRONTEND=noninteractive; printf "#!/bin/sh\nexit 101\n" >/usr/sbin/policy-rc.d
@@ -85,4 +74,15 @@ inside --net "$shown"'
     show "loadstone down"
     kill %1; wait %1 || true'
 cp -r "$root/root/stack/results" "$home/stack"
+
+echo "== a server that runs already"
+inside "$shown"'
+    mkdir server && cd server && mkdir site && head -c 20000 /dev/urandom | base64 >site/page.html
+    (cd site && exec taskset -c 0 python3 -m http.server 8000 >/dev/null 2>&1) &
+    sleep 1
+    show "loadstone init http://127.0.0.1:8000/page.html --p99 50ms"
+    show "cat study.yaml"
+    show "'"$run"'"
+    show "loadstone history"'
+cp -r "$root/root/server/results" "$home/server"
 say "reports: $(ls -d "$home"/*/*/*/report/index.html | xargs)"

@@ -56,8 +56,10 @@ def _holder() -> str:
     user = str(uid)
     with contextlib.suppress(KeyError):
         user = pwd.getpwuid(uid).pw_name
+    if pid == 0:  # what the kernel calls a process of a container that this one cannot see
+        return f"a process of {user} in another container"
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
     except OSError:
-        command = "in another container"
+        command = "its command is hidden"
     return f"process {pid} of {user} ({command[:200]})"

@@ -48,3 +48,11 @@ def test_it_ends_with_its_block() -> None:
     for _ in range(2):
         with measuring() as warning:
             assert warning == ""
+
+
+@pytest.mark.root
+def test_from_inside_a_container_a_measurement_outside_has_no_number(own_address: str) -> None:
+    inside = ["unshare", "--pid", "--fork", sys.executable, "-c", HOLDER, own_address[1:]]
+    with measuring():
+        done = subprocess.run(inside, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert "another measurement runs on this machine: a process of root in another container" in done.stderr
