@@ -30,7 +30,7 @@ from loadstone.model.study import Settings
 from loadstone.orchestration.kubernetes import Kubernetes
 from loadstone.orchestration.resolve import resolve
 from tests.infrastructure.real_engines import registry
-from tests.orchestration import rendered
+from tests.orchestration import foreign_files, rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
 from tests.support import groups
@@ -144,6 +144,15 @@ def test_every_application_s_files_are_accepted(
     application: str, scaling: str, api: KubernetesApi, access: Access
 ) -> None:
     accepted(rendered.files(rendered.deployment(application, "kubernetes", scaling=scaling), "kubernetes"), api, access)
+
+
+@pytest.mark.parametrize("file", ["every_construct", "shop"])
+def test_files_of_foreign_compose_files_are_accepted(
+    file: str, api: KubernetesApi, access: Access, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MYSQL_ROOT_PASSWORD", "anything")
+    compose = str(foreign_files.constructs(tmp_path)) if file == "every_construct" else foreign_files.socks(tmp_path)
+    accepted(foreign_files.files(foreign_files.deployment(compose, "kubernetes"), "kubernetes"), api, access)
 
 
 def accepted(files: dict[str, str], api: KubernetesApi, access: Access) -> None:
