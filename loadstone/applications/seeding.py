@@ -78,10 +78,13 @@ class Seeder:
         known = self._unfinished is not None and unfinished is not None
         self._unfinished = (self._unfinished or 0) + (unfinished or 0) if known else None
 
-    def counts(self) -> Counts:
-        """Documents in every collection now, summed over the replicas of a store."""
+    def counts(self, wait_s: float | None = None) -> Counts:
+        """Documents in every collection now, summed over the replicas of a store.
+
+        A store that does not answer is waited for, by default for half a minute.
+        """
         counts: Counts = {}
-        for result in self._run("--count"):
+        for result in self._run("--count", more={} if wait_s is None else {"wait_s": wait_s}):
             for row in result["stores"]:
                 key = (self._service(row["store"]), row["collection"])
                 counts[key] = counts.get(key, 0) + row["have"]
@@ -96,7 +99,8 @@ class Seeder:
         split = any(store.index > 1 and store.software != "memcached" for store in self._stores())
         if split or self._unfinished is None:
             return []
-        return [row for result in self._run("--check", unfinished=self._unfinished) for row in result["rows"] or ()]
+        unfinished = {"unfinished": self._unfinished} if self._unfinished else {}
+        return [row for result in self._run("--check", more=unfinished) for row in result["rows"] or ()]
 
     @functools.cached_property
     def keys(self) -> Keys:
@@ -111,14 +115,14 @@ class Seeder:
         return (replica for replica in self._deployment.replicas if replica.store)
 
     def _run(
-        self, *flags: str, say: Say = _silent, running: bool = True, unfinished: int = 0
+        self, *flags: str, say: Say = _silent, running: bool = True, more: Mapping[str, Any] | None = None
     ) -> list[Mapping[str, Any]]:
-        """Run ``stone seed`` once for each set of stores; raises DeploymentError with its message."""
+        """Run ``stone seed`` once for each set of stores, its plan with ``more`` keys; raises DeploymentError with its
+        message."""
         if self._application.seeding is None:
             return []
-        more = {"unfinished": unfinished} if unfinished else {}
         sets = max((replica.index for replica in self._stores()), default=1)
-        return [self._run_set(index, running, flags, say, more) for index in range(sets)]
+        return [self._run_set(index, running, flags, say, dict(more or {})) for index in range(sets)]
 
     def _run_set(
         self, index: int, running: bool, flags: tuple[str, ...], say: Say, more: dict[str, Any]

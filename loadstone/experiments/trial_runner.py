@@ -50,6 +50,10 @@ class Measured:
     """
 
 
+_WAIT_S = 3.0
+"""For a store's answer after something stopped working: what it held is out of reach, if not lost."""
+
+
 class TrialRunner:
     """Runs trials of deployments. ``events`` are replicas and nodes that stopped working, as sentences."""
 
@@ -127,7 +131,7 @@ class TrialRunner:
             return []
         self._listener.step("counting what is left")
         try:
-            return checking.lost(self._application, before, deployed.seeder.counts(), summary)
+            return checking.lost(self._application, before, deployed.seeder.counts(_WAIT_S), summary)
         except DeploymentError:  # of what stopped working, which is a reason already
             return checking.lost(self._application, before, None, summary)
 

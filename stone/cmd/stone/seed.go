@@ -41,7 +41,7 @@ usage: stone seed APP --plan FILE [--reset | --verify | --count | --check | --de
               "caches": {"memcached-rate": "127.0.0.1:11211", ...},
               "couchdb": {"couchdb": "127.0.0.1:5984"}, "profile": "",
               "dataset": {"users": 962, ...}, "entry": ["127.0.0.1:8080", ...], "unfinished": 0,
-              "password": ""}; "-" is standard input, so that a password stays in no file
+              "password": "", "wait_s": 30}; "-" is standard input, so that a password stays in no file
   --reset     make the stores hold the seed alone, and empty the caches
   --verify    only compare the stores with the seed
   --count     only count what the stores hold

@@ -26,10 +26,9 @@ const (
 	redisConnections = 64
 	firstPause       = 50 * time.Millisecond
 	longestPause     = 2 * time.Second
+	// usualWait is how long stores are waited for that do not answer yet, unless the plan says otherwise.
+	usualWait = 30 * time.Second
 )
-
-// patience is how long stores are waited for; a variable for tests.
-var patience = 30 * time.Second
 
 // Opened is a plan's stores and caches, opened.
 type Opened struct {
@@ -107,28 +106,29 @@ func (o *Opened) Collection(at documents.Location) documents.Collection {
 	return at.In(o.Documents[at.Service])
 }
 
-// wait queries each store and cache until it answers, for as long as patience lasts.
+// wait queries each store and cache until it answers, for as long as the plan says.
 func (o *Opened) wait(ctx context.Context) error {
+	within := o.Plan.wait()
 	group, ctx := errgroup.WithContext(ctx)
 	for service, store := range o.Documents {
-		group.Go(func() error { return answers(ctx, "store documents-"+service, store.Ping) })
+		group.Go(func() error { return answers(ctx, within, "store documents-"+service, store.Ping) })
 	}
 	for service, pool := range o.Tables {
-		group.Go(func() error { return answers(ctx, "store postgres-"+service, pool.Ping) })
+		group.Go(func() error { return answers(ctx, within, "store postgres-"+service, pool.Ping) })
 	}
 	for name, client := range o.Redis {
 		group.Go(func() error {
-			return answers(ctx, "store "+name, func(ctx context.Context) error { return client.Ping(ctx).Err() })
+			return answers(ctx, within, "store "+name, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 		})
 	}
 	for name, address := range o.Plan.CouchDB {
 		group.Go(func() error {
-			return answers(ctx, "store "+name, func(ctx context.Context) error { return pingCouchDB(ctx, address) })
+			return answers(ctx, within, "store "+name, func(ctx context.Context) error { return pingCouchDB(ctx, address) })
 		})
 	}
 	for name, one := range o.caches {
 		group.Go(func() error {
-			return answers(ctx, "cache "+name, func(context.Context) error { return one.Ping() })
+			return answers(ctx, within, "cache "+name, func(context.Context) error { return one.Ping() })
 		})
 	}
 	return group.Wait()
@@ -151,8 +151,8 @@ func pingCouchDB(ctx context.Context, address string) error {
 	return nil
 }
 
-func answers(ctx context.Context, what string, ping func(context.Context) error) error {
-	deadline, cancel := context.WithTimeout(ctx, patience)
+func answers(ctx context.Context, within time.Duration, what string, ping func(context.Context) error) error {
+	deadline, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var last error
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -160,7 +160,7 @@ func answers(ctx context.Context, what string, ping func(context.Context) error)
 		if err == nil {
 			return nil
 		}
-		if last == nil || deadline.Err() == nil { // an end of patience says nothing about the store
+		if last == nil || deadline.Err() == nil { // its end says nothing about the store
 			last = err
 		}
 		select {
@@ -168,7 +168,7 @@ func answers(ctx context.Context, what string, ping func(context.Context) error)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("%s has not answered for %s: %w; is it running, and is its address right?", what, patience, last)
+			return fmt.Errorf("%s has not answered for %s: %w; is it running, and is its address right?", what, within, last)
 		case <-time.After(pause):
 		}
 	}

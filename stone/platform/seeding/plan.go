@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Plan says where an application's stores and caches are, and what they are to hold.
@@ -32,6 +33,8 @@ type Plan struct {
 	Unfinished int `json:"unfinished"`
 	// Password is that of all stores; empty where they have none.
 	Password string `json:"password"`
+	// WaitS is how many seconds stores are waited for that do not answer yet; 0: half a minute.
+	WaitS float64 `json:"wait_s"`
 	// Progress receives the progress, in lines of JSON (Progress); nil: not reported.
 	Progress io.Writer `json:"-"`
 }
@@ -53,6 +56,13 @@ func ReadPlan(file string) (Plan, error) {
 		return Plan{}, fmt.Errorf("%s:%d: %w", file, line, err)
 	}
 	return plan, nil
+}
+
+func (p Plan) wait() time.Duration {
+	if p.WaitS > 0 {
+		return time.Duration(p.WaitS * float64(time.Second))
+	}
+	return usualWait
 }
 
 // DatasetInto reads the dataset into a pointer to a struct; keys that it does not have are errors.

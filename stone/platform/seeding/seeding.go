@@ -75,7 +75,7 @@ type Finding struct {
 // ErrPlan: the plan does not fit the application.
 var ErrPlan = errors.New("bad plan")
 
-// Run does to the plan's stores what mode says. It waits half a minute for stores that do not answer yet.
+// Run does to the plan's stores what mode says. It waits for stores that do not answer yet.
 func Run(ctx context.Context, plan Plan, app App, mode Mode) (Result, error) {
 	opened, err := open(ctx, plan, app.Keeps())
 	if err != nil {

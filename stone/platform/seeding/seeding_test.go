@@ -98,7 +98,6 @@ func TestStoresThatComeLateAreWaitedFor(t *testing.T) {
 }
 
 func TestAStoreThatDoesNotComeIsNamed(t *testing.T) {
-	seeding.Impatient(t, 100*time.Millisecond)
 	never := through(t, "127.0.0.1:1", func() bool { return false })
 	lists := seeding.Lists{{Location: documents.Location{Service: "geo", Database: "geo", Collection: "geo"}}}
 	for says, one := range map[string]struct {
@@ -109,6 +108,7 @@ func TestAStoreThatDoesNotComeIsNamed(t *testing.T) {
 		"cache memcached-a has not answered for 100ms: ":   {seeding.Plan{Caches: map[string]string{"memcached-a": never}}, app{}},
 		"store documents-geo has not answered for 100ms: ": {seeding.Plan{Stores: map[string]string{"documents-geo": "postgres://x@" + never}}, lists},
 	} {
+		one.plan.WaitS = 0.1
 		_, err := seeding.Run(t.Context(), one.plan, one.app, seeding.Count)
 		if err == nil || errors.Is(err, seeding.ErrPlan) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "is it running") {
 			t.Errorf("%v, want %s", err, says)
