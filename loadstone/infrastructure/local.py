@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-import psutil
-
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.machines import Machine, connect
@@ -111,6 +109,8 @@ class Local(Infrastructure):
         return [(message, "set cluster.managers: 0")]
 
     def _busy(self) -> Finding:
+        import psutil  # slow to load, and only a preflight needs it
+
         # Not the load average: it remembers the run before this one.
         busy = psutil.cpu_percent(interval=_LOOK_S) / 100
         if busy > _BUSY:

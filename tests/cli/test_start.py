@@ -42,7 +42,9 @@ def test_the_overview_imports_no_verb() -> None:
 def test_a_check_imports_no_clients_and_no_tables() -> None:
     modules = imported("validate", STUDY)
     assert "loadstone.model.study" in modules
-    assert not {"docker", "kubernetes", "matplotlib", "numba", "numpy", "pyarrow", "requests", "scipy"} & modules
+    assert (
+        not {"docker", "kubernetes", "matplotlib", "numba", "numpy", "psutil", "pyarrow", "requests", "scipy"} & modules
+    )
 
 
 @pytest.mark.parametrize("verb", ["run", "init", "report", "history"])
