@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from loadstone.report.inline import inline
 
 LAST_RUNS = 20
 _COMMIT = 12
+_TIME, _SPACED = re.compile(r"(?<=[0-9])(ms|s)\b"), r" \1"
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,11 @@ class _Shown:
 
 
 def title(series: Series) -> str:
-    """``P99 of scaling=vertical at 150 req/s``."""
-    at = f" at {format.number(series.load)}" if series.load is not None else ""
-    slo = f", {series.slo.replace('<=', '≤')}" if series.slo else ""
-    return f"{figures.name(series)} of {series.treatment}{at}{slo}"
+    """``P99 of scaling=vertical at 150 req/s``; ``Capacity of scaling=vertical, P99 ≤ 50 ms, 99 % completed``."""
+    at = f" at {format.number(series.load)} req/s" if series.load is not None else ""
+    slo = f", {_TIME.sub(_SPACED, series.slo.replace('<=', '≤'))}" if series.slo else ""
+    name = figures.name(series)
+    return f"{name[:1].upper()}{name[1:]} of {series.treatment}{at}{slo}"
 
 
 def sentence(series: Series, change: Change) -> str:
@@ -50,7 +53,7 @@ def sentence(series: Series, change: Change) -> str:
     low, high = (100 * (end - 1) for end in (change.low, change.high))
     size = f"{100 * (change.ratio - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"
     kind = "better" if series.better(change) else "worse"
-    sure = "more than 99.9 %" if change.probability > 0.999 else f"{100 * change.probability:.1f} %"
+    sure = "more than 99.9\u00a0%" if change.probability > 0.999 else f"{100 * change.probability:.1f}\u00a0%"
     text = f"{size}, {kind}, from run {after.run}{_commit(after)} on (probability {sure})"
     if change.at in series.machines:
         return f"{text}; the machine is another one too, so the build may not be the cause"
@@ -99,12 +102,13 @@ def terminal(found: Sequence[Series]) -> RenderableType:
 
 
 def _table(series: Series) -> Table:
-    columns = ("run", "commit", "Loadstone", f"{figures.name(series)} ({series.unit})", "95 % interval", "")
-    table = titled(title(series), *columns, texts=("run", "commit", "Loadstone", ""))
+    table = titled(title(series), "run", "commit", series.unit, "95 % interval", "", texts=("run", "commit", ""))
+    for column in table.columns[:2]:
+        column.no_wrap = True
     for place in range(max(0, len(series.rows) - LAST_RUNS), len(series.rows)):
         row = series.rows[place]
         interval = format.interval(row.low, row.high) if row.low is not None else format.NOTHING
-        cells = (row.run, (row.commit or format.NOTHING)[:_COMMIT], row.loadstone, format.number(row.value), interval)
+        cells = (row.run, (row.commit or format.NOTHING)[:_COMMIT], format.number(row.value), interval)
         table.add_row(*(Text(cell) for cell in cells), Text(_notes(series, place)))
     return table
 

@@ -49,8 +49,11 @@ def results(measured: Path, tmp_path: Path) -> Path:
 def test_a_loss_is_found_with_its_run_and_commit(say: RunCommand, results: Path) -> None:
     code, text, complaint = say("history", "shop")
     assert code == 0, complaint
-    (line,) = [line for line in text.splitlines() if line.startswith("capacity of ") and "worse" in line]
+    (line,) = [line for line in text.splitlines() if line.startswith("Capacity of ") and "worse" in line]
     assert "from run 20260105-030405 (commit 000000000000) on (probability" in line
+    assert "P99 ≤ 200 ms" in line
+    rows = [line for line in text.splitlines() if line.startswith(" 20260105-030405   000000000000 ")]
+    assert len(rows) == 2 and all("change -" in row for row in rows), "each run in one line, also at 80 columns"
     page = (results / "history.html").read_text()
     assert "worse, from run 20260105-030405" in page and page.count("<svg") == 2 and "<script src" not in page
     table = pq.read_table(results / "history.parquet").to_pylist()
