@@ -126,18 +126,20 @@ def _point(row: TrialRow) -> LoadPoint:
     )
 
 
-def by_rate(trials: Iterable[TrialRow]) -> list[RateRow]:
+def by_rate(treatments: Iterable[TreatmentSummary]) -> list[RateRow]:
     """One row per treatment and fixed load: verdicts, and the median with the range over repetitions.
 
     Invalid trials are counted and left out of the rest.
     """
-    groups: dict[tuple[str, float, int | None], list[TrialRow]] = {}
-    for row in sorted(trials, key=lambda row: row.order):
-        if row.repeatable:
-            groups.setdefault((row.treatment, row.rate, row.clients), []).append(row)
-    treatments = list(dict.fromkeys(treatment for treatment, _, _ in groups))
-    in_order = sorted(groups, key=lambda key: (treatments.index(key[0]), key[1], key[2] or 0))
-    return [_at_rate(*key, groups[key]) for key in in_order]
+    rows = []
+    for treatment in treatments:
+        groups: dict[tuple[float, int | None], list[TrialRow]] = {}
+        for row in treatment.trials:
+            if row.repeatable:
+                groups.setdefault((row.rate, row.clients), []).append(row)
+        for rate, clients in sorted(groups, key=lambda load: (load[0], load[1] or 0)):
+            rows.append(_at_rate(treatment.label, rate, clients, groups[rate, clients]))
+    return rows
 
 
 def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[TrialRow]) -> RateRow:

@@ -112,7 +112,7 @@ class Run:
     @cached_property
     def rates(self) -> Table:
         """One row a treatment and fixed load: verdicts, medians over repetitions."""
-        return Table(table(latency.RateRow, latency.by_rate(self._run.trials)))
+        return Table(table(latency.RateRow, latency.by_rate(self.treatments)))
 
     @cached_property
     def operations(self) -> Table:

@@ -92,7 +92,7 @@ def gather(path: Path) -> Content:
     found, points = evidence.gather(run, treatments), grid(treatments)
     made = tables(
         (summary.BreakingPointRow, summary.breaking_points(treatments)),
-        (latency.RateRow, latency.by_rate(run.trials)),
+        (latency.RateRow, latency.by_rate(treatments)),
         (latency.LoadPoint, latency.load_points(run.trials)),
         (curves.CurvePoint, curves.points(treatments)),
         (HoldPoint, _hold(treatments)),

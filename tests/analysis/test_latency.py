@@ -16,7 +16,7 @@ from loadstone.model.slo import Slo
 
 def test_rates_are_medians_over_valid_trials(rated: Path):
     run = open_run(rated)
-    rows = {row.rate: row for row in latency.by_rate(run.trials)}
+    rows = {row.rate: row for row in latency.by_rate(summary.treatments(run))}
     assert list(rows) == [200, 500, 2000]
     for rate, row in rows.items():
         mine = [t for t in run.trials if t.rate == rate]
@@ -32,7 +32,7 @@ def test_rates_are_medians_over_valid_trials(rated: Path):
 
 
 def test_a_search_has_no_table_of_rates(searched: Path):
-    assert latency.by_rate(open_run(searched).trials) == []
+    assert latency.by_rate(summary.treatments(open_run(searched))) == []
 
 
 def test_points_are_all_trials_that_measured_something(searched: Path):

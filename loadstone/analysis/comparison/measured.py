@@ -105,8 +105,7 @@ def families(runs: Sequence[MeasuredRun], chosen: Collection[str] = ()) -> list[
     Each scope is a family, so that tests of all requests are not corrected for those of many spans. What the study
     chose beforehand (``report.spans``) is one of its own, whatever else was traced.
     """
-    found: dict[str, list[Key]] = {}
-    for key in endpoints(runs):
-        of_choice = key.scope != "requests" and key.chosen_as in chosen
-        found.setdefault("chosen" if of_choice else key.scope, []).append(key)
-    return list(found.values())
+    keys = endpoints(runs)
+    of_choice = [key for key in keys if key.scope != "requests" and key.chosen_as in chosen]
+    of_scopes = [[key for key in keys if key.scope == scope and key not in of_choice] for scope in SCOPES]
+    return [family for family in (of_scopes[0], of_choice, *of_scopes[1:]) if family]
