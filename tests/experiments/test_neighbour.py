@@ -115,7 +115,7 @@ def test_it_is_deployed_once_and_loaded_in_each_trial(tmp_path: Path) -> None:
     offer = FakeGenerator.offers[0]
     assert (offer.rate, offer.load.arrival, offer.warmup_s, offer.load.record_requests) == (5, "constant", 0, True)
     assert offer.duration_s > 60, "longer than the trial"
-    file = json.loads((ledger.trial_folder(ledger.records[0].trial) / "interference.json").read_text())
+    file = json.loads((ledger.folder / "trials" / ledger.records[0].trial_id / "interference.json").read_text())
     assert (file["level"], file["problems"]) == ("shop,rate:5", [])
 
 
