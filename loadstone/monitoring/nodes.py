@@ -34,7 +34,7 @@ class _Recorded:
     nodes: tuple[str, ...]
     cores: tuple[int, ...]
     """Those that reading may use; all where empty."""
-    guests: Mapping[str, Subject] = field(default_factory=dict)
+    guests: Mapping[str, Subject] = field(default_factory=dict, hash=False)
     """The QEMU of each virtual machine of ours that runs on it."""
 
 

@@ -31,7 +31,7 @@ def read(folder: Path, name: str) -> Any:
 def test_it_is_loaded_through_the_window_and_is_in_no_table_of_the_first(user: User) -> None:
     (user.home / "study.yaml").write_text(STUDY + f"factors: {{interference: [off, {BESIDE}]}}\n")
     user.runs("run", "study.yaml")
-    [run] = user.home.glob("results/*/*")
+    [run] = {table.resolve().parent for table in user.home.glob("results/*/*/trials.parquet")}
     rows = pq.read_table(run / "trials.parquet").to_pylist()
     assert [row["verdict"] for row in rows] == ["held"] * 2, [row["reasons"] for row in rows]
     quiet, beside = (run / "trials" / row["trial_id"] for row in rows)
@@ -89,7 +89,8 @@ def test_a_killed_run_leaves_it_to_down(user: User) -> None:
 
 
 def _generator(home: Path) -> psutil.Process:
-    [found] = [each for each in _processes() if any("/neighbour/load.json" in part for part in _command(each, home))]
+    generators = [each for each in _processes() if any("neighbour/load.json" in part for part in each.cmdline())]
+    [found] = [each for each in generators if each.cwd() == str(home)]
     return found
 
 
@@ -109,10 +110,3 @@ def _processes() -> list[psutil.Process]:
         except psutil.Error:
             continue
     return found
-
-
-def _command(process: psutil.Process, home: Path) -> list[str]:
-    try:
-        return [part for part in process.cmdline() if str(home) in part]
-    except psutil.Error:
-        return []
