@@ -56,11 +56,13 @@ def gather(content: Content) -> Section | None:
     }
     drawn = figure.drawn(levels)
     which = f", of the first {figure.MOST} treatments" if len(drawn) > figure.MOST else ""
-    found = [(LevelRow, levels), (NeighbourRow, used), *([(NeighbourLoadRow, loads)] if loads else [])]
+    found = tables((LevelRow, levels), (NeighbourRow, used))
+    if loads:
+        found |= tables((NeighbourLoadRow, loads))
     return Section(
         name="interference",
         title="Interference",
-        tables=tables(*found),
+        tables=found,
         kinds=(_KIND,) if drawn else (),
         shown=shown,
         facts={"which": which},
