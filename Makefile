@@ -39,7 +39,7 @@ setup: system-run .build/stone .venv/.ready ## install stores, the stone binary 
 setup-clusters: system-clusters .build/stone .venv/.ready ## what Swarm, Nomad and Kubernetes on emulated hosts need; builds the latter two, once
 	@$(RUN)/python -m loadstone.infrastructure.builds
 
-setup-test: system-test .build/stone .venv/.ready
+setup-test: system-test .build/stone .venv/.ready .build/axe/.ready
 
 system-%:
 	@scripts/setup-system.sh $*
@@ -62,6 +62,9 @@ clean: ## remove .build, .venv and caches; results/ is never touched
 	rm -rf .build .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find loadstone tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 	@if [ -d results ]; then echo "results/ is kept: it holds your measurements"; fi
+
+.build/axe/.ready: tests/report/axe/package-lock.json
+	@scripts/setup-axe.sh
 
 .venv/.ready: requirements.lock pyproject.toml
 	@scripts/setup-python.sh

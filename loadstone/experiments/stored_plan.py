@@ -91,8 +91,7 @@ def _given(operation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _treatment(data: Mapping[str, Any], stored: Mapping[str, Any], study: Study, application: Application) -> Treatment:
-    digests = ("script_digest", "dataset_digest", "neighbour_digest")
-    keys = ("levels", "settings", "resources", "replicas", *digests, "varied")
+    keys = ("levels", "settings", "resources", "replicas", "script_digest", "dataset_digest", "varied")
     settings = Settings.model_validate(data["settings"])
     return Treatment.model_validate(
         {

@@ -99,9 +99,11 @@ def milliseconds(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share between 0 and 1 in per cent; below 1 it is never rounded to 100 %."""
+    """A share between 0 and 1 in per cent; below 1 it is never rounded to 100 %, above 0 never to 0 %."""
     if share is None or math.isnan(share):
         return NOTHING
+    if 0 < share < 1e-4:
+        return "< 0.01 %"
     shown = number(100 * share)
     return "> 99.9 %" if 0.999 < share < 1 and shown.startswith("100") else f"{shown} %"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from loadstone.analysis import metrics, schema
 from loadstone.analysis.metrics.power import EnergyRow
-from loadstone.analysis.placement import FACTOR, Extremes, Fastest, extremes, tables
+from loadstone.analysis.placement import FACTOR, Extremes, Fastest, TierTraffic, extremes, tables, tier_traffic
 from loadstone.analysis.placement.tables import (
     PlacementCapacity,
     PlacementCstate,
@@ -97,7 +97,7 @@ def gather(content: Content) -> Section | None:
     found = tables(content.treatments, observed)
     if not found:
         return None
-    loads, capacities = found.loads, found.capacities
+    loads, capacities, traffic = found.loads, found.capacities, tier_traffic(content.treatments, observed)
     interleaved = content.run.study.trial.order == "interleaved"
     sides = list(extremes(content.treatments, loads, capacities, interleaved))
     shown = figures.drawn(loads)
@@ -111,9 +111,10 @@ def gather(content: Content) -> Section | None:
             (PlacementCstate, found.cstates),
             (PlacementNetwork, found.network),
             (PlacementCapacity, found.capacities),
+            (TierTraffic, traffic),
         ),
         kinds=[kind for kind in KINDS if kind.name != "placement-capacity" or capacities],
-        shown=_shown(content, loads, capacities, sides),
+        shown=_shown(content, loads, capacities, sides) | {"traffic": _traffic(traffic)},
         answers=[_sentence(side, content.closed) for side in sides],
         cautions=list(_cautions(content)),
         facts={"drawn": some},
@@ -140,6 +141,19 @@ def _shown(
         "has": {name for name in _OPTIONAL if any(getattr(row, name) is not None for row in loads)},
         "load": "Clients" if content.closed else "Offered<br>req/s",
     }
+
+
+def _traffic(rows: list[TierTraffic]) -> list[tuple[str, list[float], list[float], list[tuple[str, list[float]]]]]:
+    """By levels of other factors: the loads, the deviation at each, and each pair of tiers with its bytes at each."""
+    found = []
+    for others in dict.fromkeys(row.others for row in rows):
+        mine = [row for row in rows if row.others == others]
+        deviations = {row.load: row.deviation for row in mine}
+        pairs: dict[str, list[float]] = {}
+        for row in mine:
+            pairs.setdefault(f"{row.first} – {row.second}", []).append(row.bytes_per_request)
+        found.append((others, list(deviations), list(deviations.values()), list(pairs.items())))
+    return found
 
 
 _OPTIONAL = ("c0_share", "transitions_per_s", "package_watts", "dram_watts", "between_bytes_per_request")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.report import figure_jobs, page
+from tests.report.chromium import PROGRAM, Chromium
 from tests.synthetic import Synthetic
 
 
@@ -58,3 +59,13 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = Synthetic(name="rated", rates=[200, 500, 2000], repetitions=2).write(tmp_path_factory.mktemp("results"))
     page.build(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser, one for all tests."""
+    if PROGRAM is None:
+        pytest.skip("chromium is not installed")
+    browser = Chromium(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()

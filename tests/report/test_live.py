@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone.report import live, page
-from tests.report.test_browser import CHROMIUM, dumped
+from tests.report.chromium import Chromium
 
 STUBS = """
 <script>
@@ -26,14 +26,12 @@ window.fetch = async () => ({ok: true, text: async () => window.next});
 </script>
 """
 PROBE = """
-<script>
-const seen = {}, before = document.documentElement.outerHTML, trials = () => document.querySelector("#trials");
-const event = {data: JSON.stringify({trials: 7, time: "12:00:00"})};
-const text = %s;
-(async () => {
+(async text => {
+  const seen = {}, trials = () => document.querySelector("#trials");
+  const event = {data: JSON.stringify({trials: 7, time: "12:00:00"})};
   window.next = text; await calls.report(event);
   document.querySelectorAll("details").forEach(each => { each.open = true; });
-  trials().scrollIntoView();
+  trials().scrollIntoView({behavior: "instant"});
   const first = trials(), figures = document.querySelector("#figures"), top = first.getBoundingClientRect().top;
   window.next = text.replace('id="trials">', 'id="trials"><p id="news">news</p>'); await calls.report(event);
   seen.replaced = [first.isConnected, figures.isConnected, !!document.querySelector("#news")];
@@ -44,10 +42,8 @@ const text = %s;
   const count = what => document.querySelectorAll(`#figures ${what}`).length;
   seen.enlarge = count("figure") > 0 && count(".enlarge") === count("figure");
   seen.state = document.querySelector(".live").textContent;
-  const out = document.createElement("pre"); out.id = "seen"; out.textContent = JSON.stringify(seen);
-  document.body.append(out);
-})();
-</script>
+  return seen;
+})(%s)
 """
 
 
@@ -135,15 +131,16 @@ def test_files_are_for_those_who_know_the_address(run: Path) -> None:
 
 
 @pytest.mark.servers
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-def test_what_changed_is_replaced_and_the_reader_stays(searched: Path, tmp_path: Path) -> None:
+def test_what_changed_is_replaced_and_the_reader_stays(searched: Path, tmp_path: Path, chromium: Chromium) -> None:
     page.build(searched)
     text = (searched / "report/index.html").read_text(encoding="utf-8")
     script = (Path(live.__file__).parent / "templates/live.js").read_text(encoding="utf-8")
     bare = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
-    probe = PROBE % json.dumps(bare).replace("</", "<\\/")
-    seen, log = dumped(text.replace("</body>", f"{STUBS}<script>{script}</script>{probe}</body>"), tmp_path, 1280)
-    assert "CONSOLE" not in log
+    shown = tmp_path / "index.html"
+    shown.write_text(text.replace("</body>", f"{STUBS}<script>{script}</script></body>"), encoding="utf-8")
+    chromium.open(shown)
+    seen = chromium.evaluate(PROBE % json.dumps(bare))
+    assert chromium.problems == []
     assert seen == {
         "replaced": [False, True, True], "moved": 0, "open": True, "sorted": "ascending", "enlarge": True,
         "state": "Live: 7 trials, as of 12:00:00",

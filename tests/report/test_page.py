@@ -146,7 +146,7 @@ def test_rates_operations_and_cpu_repeat_their_tables(rated: Path):
         assert (shown["Operation"], shown["P50"]) == (row.operation, format.milliseconds(row.p50_ms))
         assert shown["Requests"] == format.count(row.offered)
     for shown, row in zip(parsed.rows("cpu"), content.rows(ServiceCpu), strict=True):
-        assert (shown["Service"], shown["Cores"]) == (row.service, format.number(row.cores))
+        assert (shown["Service"], shown["Cores"]) == (row.service, format.cores(row.cores))
 
 
 def test_downloads_are_the_csv_files(searched: Path):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from loadstone.analysis.metrics import guests, network, nodes, power, replicas
+from loadstone.analysis.metrics import network, nodes, power, replicas
 from loadstone.analysis.metrics.clock_errors import ClockErrorRow, clock_errors
-from loadstone.analysis.metrics.guests import GuestRow
 from loadstone.analysis.metrics.minutes import MinuteRow, minutes
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.nodes import MetricRow, NodeRow
@@ -52,7 +51,6 @@ class ObservedRow(Accounts, MetricRow, name="observed"):
 
 KINDS: tuple[type[MetricRow], ...] = (
     NodeRow,
-    GuestRow,
     ReplicaRow,
     ServiceRow,
     CstateRow,
@@ -121,12 +119,10 @@ def gather(run: RunFolder) -> MetricTables:
 def _parts(
     observed: Observed, measured: WindowValues, readings: Iterable[Reading], throughput: float | None
 ) -> Iterator[tuple[type[MetricRow], Sequence[TableRow]]]:
-    of_nodes = nodes.nodes(observed, measured)
     of_replicas = replicas.replicas(observed, measured, readings)
     domains, traffic = power.power(observed, measured), network.network(observed, measured)
     energy, between = power.energy(domains, throughput), network.between(traffic, throughput)
-    yield NodeRow, of_nodes
-    yield GuestRow, guests.guests(of_nodes, measured)
+    yield NodeRow, nodes.nodes(observed, measured)
     yield ReplicaRow, of_replicas
     yield ServiceRow, replicas.services(of_replicas)
     yield CstateRow, power.cstates(observed, measured)

@@ -82,7 +82,7 @@ def _limit(panels: Sequence[Axes], rows: Sequence[EffectRow]) -> None:
     far = max(abs(_percent(row.ratio)) for row in rows)
     widest = max(max(abs(_percent(row.low)), abs(_percent(row.high))) for row in rows)
     reach = min(1.05 * widest, max(3 * far, 3 * 100 * rows[0].margin)) or 1.0  # all runs were the same
-    panels[0].set_xlim(-reach, reach)
+    panels[0].set_xlim(max(-reach, -105), reach)  # nothing becomes less than nothing
 
 
 def _handles(verdicts: Any) -> list[Any]:

@@ -57,8 +57,15 @@ def flame(content: Content) -> Figure | None:
         axes.grid(visible=False)
         axes.spines[["left", "bottom"]].set_visible(False)
         axes.set_xlabel(f"share of the critical path at {format.load(rows[0])} (%)")
-    style.legend(figure, [Patch(color=colour, alpha=0.4, label=name) for name, colour in services.items()])
+    drawn = {_service(step) for _, rows in pairs for row in rows for step in row.path.split(_JOIN)}
+    named = services | ({"other services": style.QUIET} if drawn - services.keys() else {})
+    style.legend(figure, [Patch(color=colour, alpha=0.4, label=name) for name, colour in named.items()])
     return figure
+
+
+def _service(step: str) -> str:
+    """Of a step of a path: ``frontend`` of ``frontend GET /``, ``cache`` of ``to cache``."""
+    return step.removeprefix("to ").split(" ")[0]
 
 
 def _services(content: Content) -> dict[str, str]:
@@ -86,8 +93,7 @@ def _draw(axes: Axes, below: dict[tuple[str, ...], float], total: float, colours
             continue
         place[path] = left
         place[path[:-1]] = left + width
-        service = path[-1].removeprefix("to ").split(" ")[0]
-        colour = colours.get(service, style.QUIET)
+        colour = colours.get(_service(path[-1]), style.QUIET)
         weak = path[-1].startswith("to ")  # on the network and in queues, not in a service
         depth = len(path) - 1
         alpha = 0.12 if weak else 0.3

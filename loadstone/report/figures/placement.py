@@ -201,7 +201,8 @@ def _by_placement(
     ]
     unit = "clients" if content.closed else "req/s"
     titles = [" · ".join(filter(None, (group, f"{format.number(load)} {unit}"))) for group, load in at]
-    figure, panels = style.panels(titles, 2, 2.6, style.wide(), sharey=True)
+    columns = 3 if len(at) % 2 else 2  # no half-empty row of three
+    figure, panels = style.panels(titles, columns, 2.6, style.wide(), sharey=True)
     for axes, (group, load) in zip(panels, at, strict=True):
         heights = {
             name: {row.placement: value for row, value in values if row.others == group and row.load == load}

@@ -26,7 +26,9 @@
     } else {
       const header = document.querySelector("header"), main = document.querySelector("main");
       header.replaceChildren(state, ...page.querySelector("header").children);
-      document.querySelector("nav.sections").replaceWith(page.querySelector("nav.sections"));
+      const sections = page.querySelector("nav.sections");
+      document.querySelector("nav.sections").replaceWith(sections);
+      makeScrollable(sections);
       const open = opened(main);
       main.replaceChildren(...page.querySelector("main").children);
       prepared(main, open);
@@ -47,6 +49,7 @@
     part.querySelectorAll("details").forEach((each, place) => { each.open = open[place] ?? false; });
     makeSortable(part);
     makeZoomable(part);
+    makeScrollable(part);
   }
 
   const events = new EventSource("events");

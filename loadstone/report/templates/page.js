@@ -1,2 +1,3 @@
 {% include "sort.js" %}
+{% include "scroll.js" %}
 {% include "zoom.js" %}
