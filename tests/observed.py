@@ -59,6 +59,23 @@ def write(place: Path, row: dict[str, Any], kind: str, spans: int, capacity: flo
         synthetic_spans.write(place / "spans.parquet", window["from_ns"], window["to_ns"], spans, busy)
 
 
+def in_guests(run: Path, qemu: dict[str, tuple[float, float]]) -> None:
+    """Make workers of an observed run guests, of whose QEMU a host counts so many cores and bytes."""
+    for place in (run / "trials").iterdir():
+        record = json.loads((place / "observed.json").read_text())
+        record["nodes"]["host"] = {"recorded": True, "cpus": []}
+        (place / "observed.json").write_text(json.dumps(record))
+        row = json.loads((place / "trial.json").read_text())["row"]
+        start = int(datetime.fromisoformat(row["started"]).timestamp() * 1e9)
+        readings = [*kernel("host", [0, 1, 2, 3], 0.5)]
+        for guest, (cores, memory) in qemu.items():
+            readings.append(("host", f"replica:guest/{guest}", "container_cpu_seconds_total", 100.0, cores))
+            readings.append(("host", f"replica:guest/{guest}", "container_memory_bytes", memory, 0.0))
+        guests = pq.read_table(place / "metrics.parquet")
+        both = pa.concat_tables([guests, table(readings, start, row["window_s"] + 3.2)])
+        pq.write_table(both.unify_dictionaries(), place / "metrics.parquet")
+
+
 def where(service: str) -> str:
     return "worker-2" if SERVICES[service][0] in ("caching", "storage") else "worker-1"
 

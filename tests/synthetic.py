@@ -186,8 +186,8 @@ class Synthetic:
         _write(place / "audit.json", audit(invalid=verdict == "invalid"))
         _write(place / "checks.json", checks(summary))
         _write(place / "usage.json", usage(random, step.load, step.duration_s, strayed))
-        if (stressor := treatment.settings.interference) is not None:
-            _write(place / "interference.json", disturbance(stressor, step.duration_s, trial.repetition))
+        if (disturbing := treatment.settings.interference) is not None:
+            _write(place / "interference.json", disturbance(disturbing, step.duration_s, trial.repetition))
         _write(
             place / "trial.json",
             {

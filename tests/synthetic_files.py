@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.model.interference import Stressor
+from loadstone.model.interference import Neighbour, Stressor
 
 SERVICES = {
     "frontend": ("frontend", 0.30),
@@ -54,8 +54,28 @@ def usage(random: np.random.Generator, load: float, seconds: float, capacity: fl
     return rows
 
 
-def disturbance(stressor: Stressor, seconds: float, repetition: int) -> dict[str, Any]:
-    """A stressor that uses 0.5 cores on the first worker and 0.25 on the second, more in each further repetition."""
+def disturbance(wanted: Stressor | Neighbour, seconds: float, repetition: int) -> dict[str, Any]:
+    """A neighbour that uses 0.5 cores on the first worker and 0.25 on the second, more in each further repetition."""
+    if isinstance(wanted, Neighbour):
+        return beside(wanted, seconds, repetition)
+    return stressed(wanted, seconds, repetition)
+
+
+def beside(neighbour: Neighbour, seconds: float, repetition: int) -> dict[str, Any]:
+    """Another application that loses one in ten of its requests, and is slower in each further repetition."""
+    offered = round(neighbour.rate * seconds)
+    readings = [
+        {"name": neighbour.application, "node": node, "window_s": seconds, "cpu_s": cores * seconds, "memory": 2**26}
+        for node, cores in (("worker-1", 0.5), ("worker-2", 0.25))
+    ]
+    load = {"application": neighbour.application, "workload": "mixed", "rate": neighbour.rate, "window_s": seconds}
+    counts = {"offered": offered, "completed": offered * 9 // 10, "errors": offered - offered * 9 // 10}
+    counts |= {"late": 0, "timeouts": 0, "unsent": 0, "in_flight": 0}
+    latencies = {"p50_ms": 4.0 * repetition, "p90_ms": 8.0 * repetition, "p99_ms": 16.0 * repetition}
+    return {"level": str(neighbour), "readings": readings, "load": load | counts | latencies, "problems": []}
+
+
+def stressed(stressor: Stressor, seconds: float, repetition: int) -> dict[str, Any]:
     readings = [
         {
             **{"name": stressor.stressor, "node": node, "window_s": seconds, "memory": 2**24},

@@ -8,7 +8,7 @@ from statistics import fmean
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.statistics import mean
-from loadstone.model.records import NeighbourReading, TrialRow
+from loadstone.model.records import NeighbourLoad, NeighbourReading, TrialRow
 
 UNDISTURBED = "none"
 
@@ -29,11 +29,31 @@ class NeighbourRow(OfTrial, name="neighbours"):
     operations_per_s: float | None
 
 
+class NeighbourLoadRow(OfTrial, name="neighbour_requests"):
+    """The requests of another application that were due in the measured window of one trial, at ``offered_rate`` per
+    second; ``lost`` are those that did not complete in time. Latencies are null where nothing was answered well."""
+
+    verdict: str
+    level: str
+    application: str
+    workload: str
+    offered_rate: float
+    window_s: float
+    offered: int
+    completed: int
+    lost: int
+    throughput: float
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None
+
+
 class LevelRow(TableRow, name="interference"):
     """A treatment at one load, with geometric means over its ``runs`` and their 95 % intervals.
 
     Of a search ``rate`` and ``clients`` are null, as are latency and throughput, which are of many loads then. What
-    neighbours used is the mean over runs of their sum over nodes.
+    neighbours used is the mean over runs of their sum over nodes. ``neighbour_...`` is of the requests of another
+    application, null of stressors: geometric means over runs, and the share of all that did not complete in time.
     """
 
     treatment: str
@@ -54,6 +74,16 @@ class LevelRow(TableRow, name="interference"):
     read_bytes_per_s: float | None
     written_bytes_per_s: float | None
     operations_per_s: float | None
+    neighbour_throughput: float | None
+    neighbour_throughput_low: float | None
+    neighbour_throughput_high: float | None
+    neighbour_p50_ms: float | None
+    neighbour_p50_ms_low: float | None
+    neighbour_p50_ms_high: float | None
+    neighbour_p99_ms: float | None
+    neighbour_p99_ms_low: float | None
+    neighbour_p99_ms_high: float | None
+    neighbour_lost_share: float | None
 
 
 def neighbours(run: RunFolder) -> list[NeighbourRow]:
@@ -82,9 +112,32 @@ def _neighbour(trial: TrialRow, level: str, reading: NeighbourReading) -> Neighb
     )
 
 
-def levels(run: RunFolder, used: Iterable[NeighbourRow]) -> list[LevelRow]:
+def neighbour_loads(run: RunFolder) -> list[NeighbourLoadRow]:
+    """One row per trial that another application disturbed, in the order in which they ran."""
+    found = ((trial, run.disturbance(trial.trial_id)) for trial in run.trials)
+    return [
+        _neighbour_load(trial, disturbance.level, disturbance.load)
+        for trial, disturbance in found
+        if disturbance is not None and disturbance.load is not None
+    ]
+
+
+def _neighbour_load(trial: TrialRow, level: str, load: NeighbourLoad) -> NeighbourLoadRow:
+    same = ("application", "workload", "window_s", "offered", "completed", "p50_ms", "p90_ms", "p99_ms")
+    return NeighbourLoadRow(
+        **NeighbourLoadRow.columns_of(trial),
+        level=level,
+        offered_rate=load.rate,
+        lost=load.offered - load.completed,
+        throughput=load.completed / load.window_s if load.window_s else 0.0,
+        **{name: getattr(load, name) for name in same},
+    )
+
+
+def levels(run: RunFolder, used: Iterable[NeighbourRow], loads: Iterable[NeighbourLoadRow]) -> list[LevelRow]:
     """One row per treatment and fixed load, in the order in which they first ran; of valid trials that ran to their
-    end. ``used``: as ``neighbours``."""
+    end. ``used``: as ``neighbours``; ``loads``: as ``neighbour_loads``."""
+    load_of = {row.trial_id: row for row in loads}
     by_trial: dict[str, list[NeighbourRow]] = {}
     for row in used:
         by_trial.setdefault(row.trial_id, []).append(row)
@@ -94,7 +147,13 @@ def levels(run: RunFolder, used: Iterable[NeighbourRow]) -> list[LevelRow]:
             load = (trial.rate, trial.clients) if trial.repeatable else (None, None)
             groups.setdefault((trial.treatment, *load), []).append(trial)
     return [
-        _level(key, trials, [by_trial.get(trial.trial_id, []) for trial in trials]) for key, trials in groups.items()
+        _level(
+            key,
+            trials,
+            [by_trial.get(trial.trial_id, []) for trial in trials],
+            [load_of[trial.trial_id] for trial in trials if trial.trial_id in load_of],
+        )
+        for key, trials in groups.items()
     ]
 
 
@@ -102,6 +161,7 @@ def _level(
     key: tuple[str, float | None, int | None],
     trials: Sequence[TrialRow],
     used: Sequence[Sequence[NeighbourRow]],
+    loads: Sequence[NeighbourLoadRow],
 ) -> LevelRow:
     treatment, rate, clients = key
     measured = trials if rate is not None else ()
@@ -119,7 +179,16 @@ def _level(
         read_bytes_per_s=_used(disturbed, lambda row: row.read_bytes_per_s),
         written_bytes_per_s=_used(disturbed, lambda row: row.written_bytes_per_s),
         operations_per_s=_used(disturbed, lambda row: row.operations_per_s),
+        **_around("neighbour_throughput", [load.throughput for load in loads]),
+        **_around("neighbour_p50_ms", [load.p50_ms for load in loads]),
+        **_around("neighbour_p99_ms", [load.p99_ms for load in loads]),
+        neighbour_lost_share=_lost_share(loads),
     )
+
+
+def _lost_share(loads: Sequence[NeighbourLoadRow]) -> float | None:
+    offered = sum(load.offered for load in loads)
+    return sum(load.lost for load in loads) / offered if offered else None
 
 
 def _around(column: str, values: Iterable[float | None]) -> dict[str, float | None]:

@@ -141,6 +141,11 @@ class Run:
         return self._measured("metrics_nodes")
 
     @property
+    def guests(self) -> Table:
+        """One row a trial and virtual machine of ours: what its host counted of it, and what it counted itself."""
+        return self._measured("metrics_guests")
+
+    @property
     def replicas(self) -> Table:
         """One row a trial and replica."""
         return self._measured("metrics_replicas")

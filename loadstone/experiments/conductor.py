@@ -12,6 +12,7 @@ from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.disk_space import DiskSpace
 from loadstone.experiments.durable import writing
 from loadstone.experiments.durations import Outlook
+from loadstone.experiments.interference.chosen import interference_of
 from loadstone.experiments.ledger import FinishedTrial, Ledger
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
@@ -111,7 +112,7 @@ class Conductor:
         return self._finish(trial, started, measured, warnings)
 
     def _events(self) -> list[str]:
-        events = [*self._provider.problems(), *(self._deployed.orchestrator.events() if self._deployed else [])]
+        events = [*self._provider.problems(), *(self._deployed.events() if self._deployed else [])]
         return list(dict.fromkeys(events))  # A lost host is reported as both.
 
     def _deploy(self, trial: Trial) -> Deployed:
@@ -137,7 +138,8 @@ class Conductor:
         provision = self._provider.provide(trial.treatment, cluster)
         name = f"{self._plan.study.name}-{runs.name_of(self._ledger.folder)}-{trial.treatment.id[:6]}"
         folder = self._ledger.folder / "deployments" / trial.treatment.id
-        deployed = Deployed(self._plan.deployable(trial.treatment), provision, name, folder, observe=True)
+        disturbing = interference_of(self._plan, trial.treatment, provision, folder)
+        deployed = Deployed(self._plan.deployable(trial.treatment), provision, name, folder, True, disturbing)
         with writing(folder):
             deployed.start(self._listener)
             self._deployed = deployed  # before anything else can fail
@@ -168,7 +170,8 @@ class Conductor:
             finally:
                 self._provider.release()
             self._deployed.observation.stop()
-            journal.forget(self._deployed.deployment.name)
+            for name in (self._deployed.deployment.name, journal.neighbour_name(self._deployed.deployment.name)):
+                journal.forget(name)
             self._deployed = None
         finally:
             self._provider.release()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from loadstone.applications import catalogue, data_commands
 from loadstone.applications.seeding import Seeder
-from loadstone.experiments.interference import Interference, Stress
+from loadstone.experiments.interference.base import Interference
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Deployable
 from loadstone.infrastructure.base import Finding, Provision
@@ -88,17 +88,11 @@ def _client(nodes: Sequence[Node]) -> Machine | None:
     return connect(client.name, client.reach) if client is not None and not client.reach.local else None
 
 
-def _interference(treatment: Treatment, deployment: Deployment, provision: Provision) -> Interference:
-    wanted = treatment.settings.interference
-    if wanted is not None:
-        return Stress(wanted, deployment, provision.access.cluster if provision.access is not None else "")
-    return Interference()
-
-
 class Deployed:
     """A running treatment: ``start`` it, use it for trials, ``remove`` it.
 
     ``observe``: what its settings ask to observe is started with it. Raises DeploymentError where that cannot start.
+    ``interference``: what disturbs its trials.
     """
 
     def __init__(
@@ -108,9 +102,11 @@ class Deployed:
         name: str,
         folder: Path,
         observe: bool = False,
+        interference: Interference | None = None,
     ) -> None:
         self.treatment = treatment = deployable.treatment
         self.folder = folder
+        self.interference = interference or Interference()
         self._workload = deployable.workload
         self._application = deployable.application
         deployment = resolve_treatment(deployable, provision.nodes, name)
@@ -121,7 +117,6 @@ class Deployed:
             self.orchestrator = _orchestrator(prepared, treatment, provision, folder)
             self.deployment = self.orchestrator.deployment
             refuse_impossible(self.deployment)
-            self.interference = _interference(treatment, self.deployment, provision)
             self.seeder = Seeder(
                 stone_binary(),
                 deployable.application,
@@ -153,6 +148,7 @@ class Deployed:
             if self._application.data.ready:
                 listener.step("waiting for data")
                 data_commands.wait(self._application.data, self._application.data.ready, self._entry())
+            self.interference.deploy(self.deployment, listener)
         except BaseException:
             self.remove()
             raise
@@ -172,6 +168,11 @@ class Deployed:
         self.seeder.reset(listener.step)
         if self._application.data.reset:
             data_commands.run(self._application.data, self._application.data.reset, self._entry())
+        self.interference.reset(listener)
+
+    def events(self) -> list[str]:
+        """What of it, and of what disturbs it, stopped working since it was started, as sentences."""
+        return [*self.orchestrator.events(), *self.interference.events()]
 
     def targets(self) -> list[str]:
         """Where the load enters: ``host:port`` of each replica."""
@@ -213,6 +214,8 @@ class Deployed:
 
     def remove(self) -> None:
         """Stop and remove all of it, and stop observing it."""
-        self.interference.remove()
-        self.orchestrator.remove()
-        self.observation.stop()
+        try:
+            self.interference.remove()
+        finally:
+            self.orchestrator.remove()
+            self.observation.stop()

@@ -11,7 +11,7 @@ from typing import Any
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.experiments import expressible, external, load_files, misfits, splitting
+from loadstone.experiments import expressible, external, load_files, misfits, neighbours, splitting
 from loadstone.experiments.scales import scale_of
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model import address, factors, parts
@@ -62,6 +62,8 @@ class Own:
     """The file of its dataset, if that is one."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests of the other files that the load is made from, by path."""
+    neighbour: LoadedApplication | None = None
+    """Another application that disturbs it."""
 
     @property
     def replaced(self) -> tuple[str, ...]:
@@ -133,11 +135,13 @@ class Plan:
     def as_data(self) -> dict[str, Any]:
         """``plan.json``."""
         named = {own.application.name: own.application for own in self.own}
+        beside = {own.neighbour.application.name: own.neighbour.application for own in self.own if own.neighbour}
         return {
             "study": self.study.model_dump(mode="json", by_alias=True),
             "application": _dumped(self.application),
             "application_digest": self.application_digest,
             **({"applications": {name: _dumped(each) for name, each in named.items()}} if len(named) > 1 else {}),
+            **({"neighbours": {name: _dumped(each) for name, each in beside.items()}} if beside else {}),
             "files": self.files,
             **({"baseline": self.baseline.id} if self.study.comparison is not None else {}),
             **({"notes": [str(note) for note in self.notes]} if self.notes else {}),
@@ -176,16 +180,18 @@ def make_plan(document: Document, load: Loader | None = None) -> Plan:
                     *expressible.findings(each.study, loaded.application, settings),
                 ]
             )
-            own = _own(each, loaded.application, folder)
+            own = replace(
+                _own(each, loaded.application, folder), neighbour=neighbours.read(each.document, each.study, load)
+            )
         except InputError as error:
             problems += error.problems or [Problem(document.file, 0, "", str(error))]
             continue
         made.append((_treatment(each, own, loaded, beside), own))
         notes += loaded.notes
-        for name in own.replaced:
+        for place, name in _replaced(own):
             stand_in = catalogue.software().stand_in(name)
             text = f"{name} is not installed here, so {stand_in} runs in its place: what is measured is not {name}'s"
-            notes.append(each.document.problem(("application",), text))
+            notes.append(each.document.problem(place, text))
         if unscaled := misfits.unscaled(own.study, own.application):
             notes.append(each.document.problem(("scaling",), unscaled))
         if own.application.url is not None:
@@ -235,6 +241,13 @@ def _own(varied: factors.Varied, application: Application, folder: Path) -> Own:
     )
 
 
+def _replaced(own: Own) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Store software whose stand-in runs, each with the key of its application."""
+    yield from ((("application",), name) for name in own.replaced)
+    if own.neighbour is not None:
+        yield from ((("interference", "application"), name) for name in catalogue.replaced(own.neighbour.application))
+
+
 def _treatment(varied: factors.Varied, own: Own, loaded: LoadedApplication, changed: Sequence[str]) -> Treatment:
     """``changed``: what any treatment's levels set, as sections of the study or keys in them: ``load.connections``."""
     settings = _whole(varied.study, own.application)
@@ -249,6 +262,7 @@ def _treatment(varied: factors.Varied, own: Own, loaded: LoadedApplication, chan
         replicas=own.study.replicas or None,
         script_digest=_script_digest(varied.study, own, settings.workload),
         dataset_digest=load_files.digest(own.data) if own.data is not None else None,
+        neighbour_digest=own.neighbour.digest if own.neighbour is not None else None,
         varied=beside or None,
     )
 

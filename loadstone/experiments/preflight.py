@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from loadstone import plugins
-from loadstone.experiments import costs, emulation, environments, hardware, interference, tuning
+from loadstone.experiments import costs, emulation, environments, hardware, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.hardware import Hardware
+from loadstone.experiments.interference import chosen as interference
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demands, infrastructure_of, sketch
 from loadstone.infrastructure import temporary
@@ -90,7 +91,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
                 refuse_impossible(orchestrator.deployment)
                 if not _yet_to_be_made(sketched.nodes):
                     found.orchestrators.append(orchestrator)
-                    findings += interference.findings(treatment, orchestrator.deployment)
+                    findings += interference.findings(plan, treatment, orchestrator.deployment, sketched, Path(folder))
                     findings += orchestrator.preflight()
             except LoadstoneError as error:
                 findings.append(Finding(treatment.label, "error", str(error)))

@@ -91,7 +91,8 @@ def _given(operation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _treatment(data: Mapping[str, Any], stored: Mapping[str, Any], study: Study, application: Application) -> Treatment:
-    keys = ("levels", "settings", "resources", "replicas", "script_digest", "dataset_digest", "varied")
+    digests = ("script_digest", "dataset_digest", "neighbour_digest")
+    keys = ("levels", "settings", "resources", "replicas", *digests, "varied")
     settings = Settings.model_validate(data["settings"])
     return Treatment.model_validate(
         {

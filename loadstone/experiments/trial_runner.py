@@ -28,7 +28,7 @@ from loadstone.model.trial import Trial
 from loadstone.monitoring import observation
 from loadstone.monitoring.replicas import UsageWindow
 from loadstone.orchestration import stacks
-from loadstone.workloads.base import Driver, DriverError, Offer
+from loadstone.workloads.base import Driver, DriverError, Offer, deadline_s
 from loadstone.workloads.members import members
 
 
@@ -138,14 +138,14 @@ class TrialRunner:
     def _load(self, offer: Offer, deployed: Deployed, window: UsageWindow) -> tuple[TrialSummary, Observed]:
         """Offer the load and observe what it does; returns the summary and what was observed."""
         summary: TrialSummary | None = None
-        deployed.interference.start(deployed.orchestrator.nodes())
+        deployed.interference.start(deployed.orchestrator, offer.folder, deadline_s(offer))
         deployed.observation.begin(deployed.orchestrator, offer.folder)
         self._listener.step("loading")
         try:
             summary = self._driver.run(offer, self._listener.progress)
         finally:  # a trial that failed ends too, for those who observe
             window.finish()
-            deployed.interference.stop(offer.folder)
+            deployed.interference.stop()
             self._listener.step("collecting")
             span, sent = _window_ns(summary, window), _sent(summary)
             observed = deployed.observation.end(deployed.orchestrator, span, sent)

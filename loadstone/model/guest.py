@@ -42,6 +42,8 @@ class Guest(Model):
 
     monitor: str
     """The socket of its QEMU on this machine (QMP)."""
+    group: str = ""
+    """The control group of its QEMU on this machine; empty while it is yet to be made."""
     accelerator: Accelerator
     nested: bool = False
     """Whether its host is a virtual machine itself."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from loadstone.model.application import Resources
 from loadstone.model.base import Model
+from loadstone.model.load import Rate
 from loadstone.model.units import Share, format_memory, format_share
 
 StressorKind = Literal["cpu", "cache", "stream", "vm", "switch", "fork", "io", "hdd", "sock", "udp"]
@@ -47,3 +48,40 @@ class Stressor(Model):
             "limits": "+".join(f"{name}={value}" for name, value in limits.items() if value is not None) or None,
         }
         return ",".join([self.stressor, *(f"{name}:{value}" for name, value in parts.items() if value is not None)])
+
+
+class Neighbour(Model):
+    """Another application on the nodes of the first, loaded at a constant rate by a generator of its own."""
+
+    application: Annotated[str, Field(examples=["shop"])]
+    """A built-in application's name, or the path of an application file, relative to the study file."""
+    rate: Annotated[Rate, Field(examples=[20])]
+    """Requests per second, from before the warm-up until the end of the measured window."""
+    workload: str | None = None
+    """A workload of that application; by default its own default."""
+    on: str | None = None
+    """A service of the measured application, for the nodes of its replicas, or a node; by default every worker
+    node."""
+    resources: dict[str, Resources] = {}
+    """Limits that replace those of the other application, by its services."""
+
+    def __str__(self) -> str:
+        """``shop,rate:20,on:search``, for labels."""
+        parts = {"rate": f"{self.rate:.12g}", "workload": self.workload, "on": self.on}
+        limits = {
+            f"{service}.{name}": value
+            for service, given in self.resources.items()
+            for name, value in (("cpu", given.cpu), ("memory", given.memory and format_memory(given.memory)))
+        }
+        named = [*parts.items(), *limits.items()]
+        return ",".join([self.application, *(f"{name}:{value}" for name, value in named if value is not None)])
+
+
+def _form(value: Any) -> str:
+    application = isinstance(value, Neighbour) or (isinstance(value, dict) and "application" in value)
+    return "an application" if application else "a stressor"
+
+
+Disturbing = Annotated[
+    Annotated[Stressor, Tag("a stressor")] | Annotated[Neighbour, Tag("an application")], Discriminator(_form)
+]

@@ -18,7 +18,7 @@ from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating
 from loadstone.model.delays import Delays
 from loadstone.model.environment import Environment, orchestrator_for
 from loadstone.model.guest import Vm
-from loadstone.model.interference import Stressor
+from loadstone.model.interference import Disturbing
 from loadstone.model.load import Load
 from loadstone.model.messages import brief, message, show
 from loadstone.model.observing import Metrics, Traces, or_off
@@ -106,9 +106,9 @@ class Settings(Model):
     tuning: Annotated[Tuning | None, BeforeValidator(or_off)] = None
     """Kernel settings of the hosts: ``{governor: performance, turbo: off}``; set before anything is started, and
     restored afterwards. Nothing is changed by default, or with ``off``."""
-    interference: Annotated[Stressor | None, BeforeValidator(or_off)] = None
-    """What disturbs the application while it is measured: ``{stressor: cpu, load: 50%, on: search}``; nothing
-    by default, or with ``off``."""
+    interference: Annotated[Disturbing | None, BeforeValidator(or_off)] = None
+    """What disturbs the application while it is measured: ``{stressor: cpu, load: 50%, on: search}``, or another
+    application under load, ``{application: shop, rate: 20}``; nothing by default, or with ``off``."""
 
     @field_validator("high_availability", mode="before")
     @classmethod

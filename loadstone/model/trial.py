@@ -45,6 +45,8 @@ class Treatment(Model):
     """Of a Lua workload, or of one that the study brings: with another content it is another treatment."""
     dataset_digest: str | None = None
     """Of a file that is the dataset: with another content it is another treatment."""
+    neighbour_digest: str | None = None
+    """Of the application that disturbs it: with another content it is another treatment."""
     known_as: str | None = Field(default=None, exclude=True)
     """The id that an earlier release gave it, in a run of that release."""
 

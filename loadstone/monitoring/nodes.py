@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.observing import Metrics
 from loadstone.model.records import Observed, ObservedNode
 from loadstone.model.records.node import Subject, WatchArgs
+from loadstone.model.records.observed import HOST, on_host
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
 from loadstone.orchestration.base import Orchestrator
@@ -33,6 +34,8 @@ class _Recorded:
     nodes: tuple[str, ...]
     cores: tuple[int, ...]
     """Those that reading may use; all where empty."""
+    guests: Mapping[str, Subject] = field(default_factory=dict, hash=False)
+    """The QEMU of each virtual machine of ours that runs on it."""
 
 
 class Nodes(Collector):
@@ -65,9 +68,10 @@ class Nodes(Collector):
 
         def watch(recorded: _Recorded) -> Watch | None:
             here = recorded.machine is _this_machine()
+            replicas = {name: subject for name, (node, subject) in subjects.items() if node in recorded.nodes}
             args = WatchArgs(
                 period_ms=round(1000 * self._metrics.period),
-                replicas={name: subject for name, (node, subject) in subjects.items() if node in recorded.nodes},
+                replicas={**replicas, **recorded.guests},
                 networks={"switch": Subject(group=switch)} if here and switch else {},
                 cores=recorded.cores,
             )
@@ -82,10 +86,16 @@ class Nodes(Collector):
         self._watches = {recorded: watch for recorded, watch in started if watch is not None}
 
     def _machines(self, deployment: Deployment) -> list[_Recorded]:
-        """Of all nodes but clients. To managers of clusters that were there before, no channel leads."""
+        """Of all nodes but clients, and of the host of virtual machines. To managers of clusters that were there
+        before, no channel leads."""
+        guests = {
+            on_host(node.name): Subject(group=node.guest.group) for node in deployment.nodes if node.guest is not None
+        }
         local = [node.name for node in deployment.nodes if node.reach.local]
         named = [node.name for node in deployment.nodes if node.reach.local and node.role != "client"]
         found = [_Recorded(_this_machine(), named[0], tuple(local), self._desk.cpus)] if named else []
+        if guests:
+            found.append(_Recorded(_this_machine(), HOST, (HOST,), self._desk.cpus, guests))
         for node in deployment.nodes:
             reached = node.role == "worker" or (node.role == "manager" and not node.reach.through_cluster)
             if reached and not node.reach.local:

@@ -33,6 +33,8 @@ class Orchestrator(ABC):
     """What can lie under a replica; the first where a study leaves it out."""
     resolves_names: ClassVar[bool] = False
     """Whether a replica reaches a service by its name."""
+    beside_others: ClassVar[bool] = False
+    """Whether a second deployment can run on the nodes of a first one, whatever ports both have."""
     deploys: ClassVar[bool] = True
     """Whether it starts anything; else a server is there already."""
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {}

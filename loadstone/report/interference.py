@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loadstone.analysis import interference as analysis
-from loadstone.analysis.interference import LevelRow, NeighbourRow
+from loadstone.analysis.interference import LevelRow, NeighbourLoadRow, NeighbourRow
 from loadstone.analysis.schema import tables
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -34,14 +34,17 @@ class _Line:
     p50: str
     p99: str
     throughput: str
+    neighbour_throughput: str
+    neighbour_p50: str
+    neighbour_p99: str
 
 
 def gather(content: Content) -> Section | None:
     """None where nothing disturbed any trial."""
-    used = analysis.neighbours(content.run)
+    used, loads = analysis.neighbours(content.run), analysis.neighbour_loads(content.run)
     if not used:
         return None
-    levels = analysis.levels(content.run, used)
+    levels = analysis.levels(content.run, used, loads)
     nodes = dict.fromkeys(row.node for row in used)
     names = {treatment.label: short(treatment) for treatment in content.treatments}
     shown = {
@@ -49,13 +52,17 @@ def gather(content: Content) -> Section | None:
         "alone": levels[0].level if len({row.level for row in levels}) == 1 else "",
         "nodes": ", ".join(nodes),
         "measured": any(row.p50_ms is not None for row in levels),
+        "loaded": bool(loads),
     }
     drawn = figure.drawn(levels)
     which = f", of the first {figure.MOST} treatments" if len(drawn) > figure.MOST else ""
+    found = tables((LevelRow, levels), (NeighbourRow, used))
+    if loads:
+        found |= tables((NeighbourLoadRow, loads))
     return Section(
         name="interference",
         title="Interference",
-        tables=tables((LevelRow, levels), (NeighbourRow, used)),
+        tables=found,
         kinds=(_KIND,) if drawn else (),
         shown=shown,
         facts={"which": which},
@@ -69,6 +76,9 @@ def _line(row: LevelRow, name: str) -> _Line:
         _with(row.p50_ms, row.p50_ms_low, row.p50_ms_high),
         _with(row.p99_ms, row.p99_ms_low, row.p99_ms_high),
         _with(row.throughput, row.throughput_low, row.throughput_high),
+        _with(row.neighbour_throughput, row.neighbour_throughput_low, row.neighbour_throughput_high),
+        _with(row.neighbour_p50_ms, row.neighbour_p50_ms_low, row.neighbour_p50_ms_high),
+        _with(row.neighbour_p99_ms, row.neighbour_p99_ms_low, row.neighbour_p99_ms_high),
     )
 
 

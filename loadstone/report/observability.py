@@ -12,6 +12,7 @@ from loadstone.analysis import trace_cache as traced
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.analysis.metrics import MetricTables
 from loadstone.analysis.metrics.gather import ObservedRow
+from loadstone.analysis.metrics.guests import GuestRow
 from loadstone.analysis.metrics.nodes import NodeRow
 from loadstone.analysis.metrics.power import CstateRow, EnergyRow, PowerRow
 from loadstone.analysis.metrics.replicas import ServiceRow
@@ -85,6 +86,10 @@ class Observability:
     def nodes(self) -> PageTable:
         """Nodes at the highest load that held."""
         return shown(self._highest(NodeRow), observability_tables.NODES, self._several)
+
+    def guests(self) -> PageTable:
+        """Virtual machines from both sides, at the highest load that held."""
+        return shown(self._highest(GuestRow), observability_tables.GUESTS, self._several)
 
     def services(self) -> PageTable:
         """Services at the highest load that held."""

@@ -170,6 +170,17 @@ NODES = (
     TableColumn("disk_written_bytes_per_s", "Disk<br>written", per_s),
     TableColumn("clock_offset_ms", "Clock<br>offset", format.milliseconds),
 )
+GUESTS = (
+    TableColumn("node", "Guest"),
+    TableColumn("host_cores", "Cores of<br>its QEMU", format.cores),
+    TableColumn("guest_cores", "that it<br>counted", format.cores),
+    TableColumn("overhead_cores", "over-<br>head", format.cores),
+    TableColumn("host_memory_bytes", "Memory of<br>its QEMU", format.size),
+    TableColumn("guest_memory_bytes", "that it<br>used", format.size),
+    TableColumn("overhead_memory_bytes", "over-<br>head", format.size),
+    TableColumn("host_switches_per_s", "Context switches/s<br>of the host", format.number),
+    TableColumn("guest_switches_per_s", "of the<br>guest", format.number),
+)
 SERVICES = (
     TableColumn("service", "Service"),
     TableColumn("tier", "Tier"),

@@ -17,7 +17,7 @@ type Conductor struct {
 	Ready func(id result.Identity, planned int64) (start time.Time, err error)
 	// Certain gets, several times a second, how many requests can no longer hold the SLO, if the plan has abort.
 	Certain func(violations int64)
-	// Abort brings the violations of all workers together, once they are too many.
+	// Abort brings the violations of all workers together, once they are too many; 0 where a signal ends the run early.
 	Abort <-chan int64
 	// Mark gets the edges of the measured window, begin and end, of a loop that ends by its number of requests: only the
 	// run itself can tell when they are. It does not wait.
@@ -54,6 +54,19 @@ func (r *run) conduct(ctx context.Context) (end func()) {
 		r.relay(ctx)
 	}()
 	return func() { stop(); <-ended }
+}
+
+// watchEnough ends the run early where the plan's channel has something, until the function that it returns is called.
+func (r *run) watchEnough() (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-r.plan.Enough:
+			r.control.abort(r.clock.now(), 0)
+		case <-ended:
+		}
+	}()
+	return func() { close(ended) }
 }
 
 // relay goes on until ctx ends or all is to be stopped.

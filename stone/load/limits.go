@@ -5,7 +5,7 @@ import "sync/atomic"
 // control is what the threads of a run have in common.
 type control struct {
 	stop      atomic.Bool  // interrupted: leave at once
-	aborted   atomic.Int64 // when a thread found that the SLO cannot be held, 0 if none did
+	aborted   atomic.Int64 // when a thread found that the SLO cannot be held, or a signal came; 0 if neither
 	allowed   int64        // violations that the SLO allows, -1: no early abort
 	certain   []counter    // violations so far, by thread
 	violation atomic.Int64 // their sum at the abort

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -66,6 +67,7 @@ type Plan struct {
 	SLO             *result.SLO         `json:"slo"`
 	Abort           bool                `json:"abort"`
 	Operations      []request.Operation `json:"operations"`
+	Enough          <-chan os.Signal    `json:"-"` // ends the run early, with the results of what was sent until then; nil: nothing does
 	given           json.RawMessage     // the file's own text, for the summary
 	scheme          string              // of the target
 	host            string              // host:port of the target

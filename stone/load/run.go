@@ -337,6 +337,7 @@ func (r *run) drive(ctx context.Context) error {
 	interrupted := context.AfterFunc(ctx, func() { r.control.stop.Store(true) })
 	defer interrupted()
 	defer r.conduct(ctx)()
+	defer r.watchEnough()()
 	failed := make(chan error, len(r.workers))
 	used := cpu(unix.RUSAGE_SELF)
 	r.throttled = throttledNow()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -160,6 +161,28 @@ func TestInterruptLeavesNothing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	expectEmpty(t, dir)
+}
+
+// What is enough ends the run early, and its results are of what was sent until then.
+func TestEndedEarlyWithResults(t *testing.T) {
+	t.Parallel()
+	enough := make(chan os.Signal, 1)
+	s := serve(t, func(conn net.Conn, path string, n int) bool {
+		if n == 20 {
+			enough <- os.Interrupt
+		}
+		return ok(conn, path, n)
+	})
+	plan := s.plan(t, map[string]any{"duration_s": 3000, "record_requests": true, "arrival": rate("constant", 100)})
+	plan.Enough = enough
+	summary, dir := drive(t, plan)
+	c := summary.Counts
+	if summary.Aborted == nil || summary.Aborted.Reason != "a signal ended it" || c.Completed < 20 || c.Offered > 2000 {
+		t.Errorf("%+v, %+v", summary.Aborted, c)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "requests.parquet")); err != nil {
+		t.Error(err)
+	}
 }
 
 func expectEmpty(t *testing.T, dir string) {

@@ -104,6 +104,7 @@ class FakeOrchestrator(Orchestrator):
     name = "process"
     software = "process"
     environments = ("bare",)
+    beside_others = True
     running: ClassVar[set[str]] = set()
     applied: ClassVar[list[str]] = []
     removed: ClassVar[list[str]] = []

@@ -65,6 +65,7 @@ OTHER_TREATMENT: dict[str, Any] = {
     "varied": {"load.connections": 8},
     "script_digest": "5" * 12,
     "dataset_digest": "6" * 12,
+    "neighbour_digest": "8" * 12,
     "known_as": "7" * 12,
 }
 OTHER_TRIAL: dict[str, Any] = {

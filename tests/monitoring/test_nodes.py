@@ -13,6 +13,7 @@ from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment
+from loadstone.model.guest import Guest
 from loadstone.model.observing import Metrics
 from loadstone.model.records import MeasuredWindow, Observed, ObservedReplica
 from loadstone.model.records.node import Subject, WatchArgs, Watched
@@ -113,6 +114,23 @@ def test_nodes_of_this_machine_are_read_once(fleet: Fleet, deployment: Deploymen
     table = pq.read_table(tmp_path / "metrics.parquet")
     assert table.column_names == ["time_ns", "subject", "metric", "value", "node"]
     assert table["node"].to_pylist() == ["worker-1", "worker-1"] and table["value"].to_pylist() == [0.5, 0.6]
+
+
+def test_the_host_of_virtual_machines_records_their_qemu(fleet: Fleet, deployment: Deployment, tmp_path: Path) -> None:
+    def as_guest(node: Node) -> Node:
+        guest = Guest(monitor="/x", group="loadstone/e/worker-1", accelerator="kvm", cpus=1, memory=1, host_cpus=(1,))
+        return node if node.role == "client" else node.model_copy(update={"guest": guest})
+
+    deployment = on_hosts(deployment)
+    deployment = deployment.model_copy(update={"nodes": tuple(map(as_guest, deployment.nodes))})
+    fleet["worker-1"] = FakeMachine(FakeWatch([recorded(0.7)]))
+    made = collector(deployment)
+    made.begin(Orchestrator(deployment, tmp_path), tmp_path)
+    (args,) = fleet["this machine"].args
+    assert args.replicas == {"guest/worker-1": Subject(group="loadstone/e/worker-1")}
+    observed = made.end(NOTHING, 8)
+    assert set(observed.nodes) == {"host", "worker-1"} and observed.nodes["host"].recorded
+    assert set(pq.read_table(tmp_path / "metrics.parquet")["node"].to_pylist()) == {"host", "worker-1"}
 
 
 def test_each_host_is_recorded_by_its_own_machine(fleet: Fleet, deployment: Deployment, tmp_path: Path) -> None:

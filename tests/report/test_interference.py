@@ -13,7 +13,7 @@ import pytest
 from matplotlib.patches import Rectangle
 from scipy import stats
 
-from loadstone.analysis.interference import LevelRow
+from loadstone.analysis.interference import LevelRow, NeighbourLoadRow
 from loadstone.analysis.schema import rows
 from loadstone.report import interference, page
 from loadstone.report.content import gather
@@ -137,6 +137,25 @@ def test_a_setting_disturbs_every_trial(tmp_path: Path) -> None:
     assert section.shown["alone"] == "vm,workers:2"
     text = " ".join(" ".join(Page(page.build(folder).read_text(encoding="utf-8")).texts).split())
     assert "Every trial was disturbed by vm,workers:2 , on worker-1." in text
+
+
+def test_another_application_has_its_own_requests_beside_the_measured_ones(tmp_path: Path) -> None:
+    levels = {"shop": {"application": "shop", "rate": 50}}
+    folder = disturbed(tmp_path, rates=[200], repetitions=2, levels=levels, capacities={"off": 900.0, "shop": 800.0})
+    section, found = found_in(folder)
+    quiet, beside = found
+    assert beside.level == "shop,rate:50" and beside.cpu_cores == pytest.approx(0.75)
+    assert (beside.neighbour_throughput, beside.neighbour_lost_share) == pytest.approx((45, 0.1))
+    assert beside.neighbour_p99_ms == pytest.approx(exp((log(16) + log(32)) / 2))
+    assert beside.neighbour_p99_ms_low is not None and beside.neighbour_p99_ms_low < beside.neighbour_p99_ms
+    assert (quiet.neighbour_throughput, quiet.neighbour_p99_ms, quiet.neighbour_lost_share) == (None, None, None)
+    of_trials = rows(NeighbourLoadRow, section.tables["neighbour_requests"])
+    assert [(row.offered, row.completed, row.lost, row.p50_ms) for row in of_trials] == [
+        (100, 90, 10, 4.0),
+        (100, 90, 10, 8.0),
+    ]
+    text = " ".join(" ".join(Page(page.build(folder).read_text(encoding="utf-8")).texts).split())
+    assert "Requests of the other application" in text and "shop,rate:50 200" in text
 
 
 @pytest.mark.usefixtures("plain")

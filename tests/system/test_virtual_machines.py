@@ -15,12 +15,18 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from loadstone.infrastructure.qemu import guests, image
+from loadstone.infrastructure import journal
+from loadstone.infrastructure.qemu import Qemu, guests, image
+from loadstone.model.cluster import Cluster
+from loadstone.model.guest import Vm
 from tests.orchestration import docker_clusters
 from tests.support import applications
 from tests.support.users import User
+from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.long, pytest.mark.timeout(1800)]
+
+BOOTS = 20
 
 
 STEP = """
@@ -93,3 +99,30 @@ def test_a_study_that_is_killed_leaves_no_virtual_machine_after_down(person: Use
     process.communicate(timeout=60)
     removed = person.runs("down")
     assert "emulated hosts" in removed.stdout, removed.stderr
+
+
+@pytest.mark.clusters
+@pytest.mark.timeout(5400)
+def test_many_boots_and_removals_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    if lacking := [*guests.missing(), *image.missing()]:
+        pytest.skip(f"not installed: {', '.join(lacking)}")
+    before = snapshot()
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
+        for variable in ("LOADSTONE_STATE", "LOADSTONE_DATA"):
+            monkeypatch.setenv(variable, f"{name}/{variable[-5:].lower()}")
+        for _ in range(BOOTS):
+            infrastructure = Qemu(Cluster(infrastructure="qemu"), "boots").in_guests(Vm(memory=2**29))
+            try:
+                guest = infrastructure.provide("process", 0, print).nodes[-1].guest
+                assert guest is not None
+                made = Path(guest.monitor).parents[1].name.removeprefix("emulated-")
+                there = snapshot(made, (Path(name),))
+                assert [
+                    kind for kind in ("processes", "groups", "namespaces", "links", "files") if not there[kind]
+                ] == []
+            finally:
+                infrastructure.release()
+            left = snapshot(made, (Path(name),))
+            assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
+            assert {kind: left[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
+            assert journal.entries() == []

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from loadstone.analysis.metrics import network, nodes, power, replicas
+from loadstone.analysis.metrics import guests, network, nodes, power, replicas
 from loadstone.analysis.metrics.clock_errors import ClockErrorRow, clock_errors
+from loadstone.analysis.metrics.guests import GuestRow
 from loadstone.analysis.metrics.minutes import MinuteRow, minutes
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.nodes import MetricRow, NodeRow
@@ -51,6 +52,7 @@ class ObservedRow(Accounts, MetricRow, name="observed"):
 
 KINDS: tuple[type[MetricRow], ...] = (
     NodeRow,
+    GuestRow,
     ReplicaRow,
     ServiceRow,
     CstateRow,
@@ -119,10 +121,12 @@ def gather(run: RunFolder) -> MetricTables:
 def _parts(
     observed: Observed, measured: WindowValues, readings: Iterable[Reading], throughput: float | None
 ) -> Iterator[tuple[type[MetricRow], Sequence[TableRow]]]:
+    of_nodes = nodes.nodes(observed, measured)
     of_replicas = replicas.replicas(observed, measured, readings)
     domains, traffic = power.power(observed, measured), network.network(observed, measured)
     energy, between = power.energy(domains, throughput), network.between(traffic, throughput)
-    yield NodeRow, nodes.nodes(observed, measured)
+    yield NodeRow, of_nodes
+    yield GuestRow, guests.guests(of_nodes, measured)
     yield ReplicaRow, of_replicas
     yield ServiceRow, replicas.services(of_replicas)
     yield CstateRow, power.cstates(observed, measured)

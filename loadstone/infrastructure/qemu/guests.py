@@ -74,6 +74,7 @@ class Guests:
         memory = self.vm.memory or node.memory
         guest = Guest(
             monitor=str(self.folder / node.name / "qmp.sock"),
+            group=f"{self.emulated.group}/{node.name}" if self.emulated.group else "",
             accelerator=self.accelerator,
             nested=self.nested,
             cpus=cpus,

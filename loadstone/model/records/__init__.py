@@ -6,7 +6,7 @@ of its own. Records of earlier releases can be read: a field that they lack has 
 
 from loadstone.model.records.audit import AuditRow, Check, ContentCheck, GrowthCheck
 from loadstone.model.records.base import Record
-from loadstone.model.records.interference import Disturbance, NeighbourReading
+from loadstone.model.records.interference import Disturbance, NeighbourLoad, NeighbourReading
 from loadstone.model.records.iteration import Iteration
 from loadstone.model.records.observed import MeasuredWindow, Observed, ObservedNode, ObservedReplica, SpanCounts
 from loadstone.model.records.reading import Reading
@@ -52,6 +52,7 @@ __all__ = [
     "LoadPlan",
     "LoadWorker",
     "MeasuredWindow",
+    "NeighbourLoad",
     "NeighbourReading",
     "Observed",
     "ObservedNode",

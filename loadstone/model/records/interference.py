@@ -6,10 +6,11 @@ from loadstone.model.records.base import Items, Record, Whole
 
 
 class NeighbourReading(Record):
-    """One node's stressor; None is what the kernel does not count."""
+    """What disturbed one node: its stressor, or all replicas of another application there; None is what the kernel
+    does not count."""
 
     name: str
-    """Its kind."""
+    """The stressor's kind, or the application."""
     node: str
     window_s: float
     """Between the two readings."""
@@ -28,11 +29,36 @@ class NeighbourReading(Record):
     """Its command line."""
 
 
+class NeighbourLoad(Record):
+    """Requests of another application that were due in the measured window, and what became of them."""
+
+    application: str
+    workload: str
+    rate: float
+    """Offered, per second."""
+    window_s: float
+    offered: Whole
+    completed: Whole
+    late: Whole
+    """Answered well after their timeout."""
+    errors: Whole
+    timeouts: Whole
+    unsent: Whole
+    in_flight: Whole
+    """Still unanswered when the generator ended."""
+    p50_ms: float | None = None
+    """Latency from the intended send time, of what was answered well; None where nothing was."""
+    p90_ms: float | None = None
+    p99_ms: float | None = None
+
+
 class Disturbance(Record):
     """``interference.json``."""
 
     level: str
     """As the treatment names it."""
     readings: Items[NeighbourReading] = ()
+    load: NeighbourLoad | None = None
+    """Of another application; None of a stressor, and of a trial that had no window."""
     problems: Items[str] = ()
     """Why it did not disturb the whole window, in sentences; the trial is invalid then."""

@@ -7,6 +7,14 @@ from typing import Any
 
 from loadstone.model.records.base import Items, Record, Whole
 
+HOST = "host"
+"""The name under which the counters of this machine stand where virtual machines of ours run on it."""
+
+
+def on_host(guest: str) -> str:
+    """What the counters of a guest's QEMU are called on the host; replicas have no such name."""
+    return f"guest/{guest}"
+
 
 class MeasuredWindow(Record):
     """The measured part of the trial, unix time."""

@@ -35,6 +35,7 @@ class Process(Orchestrator):
     name = "process"
     software = "process"
     environments = ("bare", "vm")
+    beside_others = True
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {"high_availability": frozenset({"off"})}
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:

@@ -74,7 +74,9 @@ Examples:
   stone load --plan plan.json --out results
   stone load --plan plan.json --out results --progress
 
-Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan or script, 3 target or member not reachable,
+SIGUSR1 ends it early: the results are of what was sent until then.
+
+Exit codes: 0 done (also when aborted by the SLO or SIGUSR1), 1 unexpected, 2 bad plan or script, 3 target or member not reachable,
 130 interrupted.
 `
 
@@ -109,13 +111,16 @@ func runLoad(args []string) int {
 	if *member {
 		return serveCoordinator(ctx)
 	}
+	enough := make(chan os.Signal, 1)
+	signal.Notify(enough, syscall.SIGUSR1)
+	defer signal.Stop(enough)
 	var progress io.Writer
 	if *watched {
 		progress = os.Stderr
 	}
 	var mistake *mistake.Error
 	var inScript *script.Error
-	switch summary, err := drive(ctx, *planPath, *out, progress); {
+	switch summary, err := drive(ctx, *planPath, *out, progress, enough); {
 	case err == nil && summary.Connections.Shortfall() != "":
 		return loadFailed(0, "warning: %s", summary.Connections.Shortfall())
 	case err == nil:
@@ -135,8 +140,8 @@ func runLoad(args []string) int {
 	}
 }
 
-// drive carries a plan out here, or has its members do it.
-func drive(ctx context.Context, planPath, out string, progress io.Writer) (*result.Summary, error) {
+// drive carries a plan out here, or has its members do it; what comes from `enough` ends it early, with results.
+func drive(ctx context.Context, planPath, out string, progress io.Writer, enough <-chan os.Signal) (*result.Summary, error) {
 	text, err := os.ReadFile(planPath)
 	if err != nil {
 		return nil, &mistake.Error{Problem: fmt.Sprintf("cannot read the plan: %v", err)}
@@ -146,8 +151,9 @@ func drive(ctx context.Context, planPath, out string, progress io.Writer) (*resu
 	case err != nil:
 		return nil, err
 	case len(plan.Members) > 0:
-		return workers.Run(ctx, text, plan.Members, out, progress)
+		return workers.Run(ctx, text, plan.Members, enough, out, progress)
 	}
+	plan.Enough = enough
 	return load.Run(ctx, plan, out, progress)
 }
 

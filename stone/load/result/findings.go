@@ -67,7 +67,7 @@ type Tenth struct {
 	Relieved  int64 `json:"relieved"`
 }
 
-// Abort says when the run was stopped, from the start, and the violations until then.
+// Abort says when the run was stopped, from the start, and the violations until then; 0 if a signal stopped it.
 type Abort struct {
 	AtNs       int64 `json:"at_ns"`
 	Violations int64 `json:"violations"`

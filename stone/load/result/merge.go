@@ -138,7 +138,7 @@ func (f *Findings) began() time.Time { return f.Started.Add(-f.ahead) }
 // whole verifies that nothing is missing that all else relies on.
 func (f *Findings) whole(path string) error {
 	missing := f.Lateness.Histogram == nil || f.Rates.Histogram == nil || f.LessOwn.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < FailureBins ||
-		f.Part.Number < 0 || f.Part.Number >= f.Part.Of || f.Aborted != nil && f.SLO == nil
+		f.Part.Number < 0 || f.Part.Number >= f.Part.Of || f.Aborted != nil && f.Aborted.Violations > 0 && f.SLO == nil
 	for _, k := range f.Kinds {
 		missing = missing || k.Intended.Histogram == nil || k.Service.Histogram == nil
 		for bin, count := range k.Unheard {

@@ -316,8 +316,11 @@ func (f *Findings) aborted() *Aborted {
 	if f.Aborted == nil {
 		return nil
 	}
-	return &Aborted{float64(f.Aborted.AtNs-f.FromNs) / 1e9, fmt.Sprintf("violations %d of %d planned exceed %.4g %%",
-		f.Aborted.Violations, f.Planned, 100-f.SLO.Percentile)}
+	at := float64(f.Aborted.AtNs-f.FromNs) / 1e9
+	if f.Aborted.Violations == 0 {
+		return &Aborted{at, "a signal ended it"}
+	}
+	return &Aborted{at, fmt.Sprintf("violations %d of %d planned exceed %.4g %%", f.Aborted.Violations, f.Planned, 100-f.SLO.Percentile)}
 }
 
 // ByGenerator counts what the generator alone caused: requests that violate the SLO, and the part of those late and unsent.

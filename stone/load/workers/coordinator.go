@@ -24,17 +24,20 @@ const (
 
 // Run starts the members of a plan, has them carry it out together, and writes what one load worker would have written
 // into the folder out, with the part of each in out/workers. It returns an error that names the member if one is lost or
-// fails, or ctx's error if ctx ends first: then all are stopped, and there is no result. With `watch`, it writes a JSON
-// line a second there, and one when the window begins and when it ends, as long as that is read.
-func Run(ctx context.Context, text []byte, members []load.Member, out string, watch io.Writer) (*result.Summary, error) {
-	return run(ctx, text, members, out, watch, startCommand)
+// fails, or ctx's error if ctx ends first: then all are stopped, and there is no result. What comes from `enough` ends it
+// early, with the results of what was sent until then. With `watch`, it writes a JSON line a second there, and one when the
+// window begins and when it ends, as long as that is read.
+func Run(
+	ctx context.Context, text []byte, members []load.Member, enough <-chan os.Signal, out string, watch io.Writer,
+) (*result.Summary, error) {
+	return run(ctx, text, members, enough, out, watch, startCommand)
 }
 
 // starter starts a member's command, whose standard error goes into a file.
 type starter func(m load.Member, stderr string) (*link, *process, error)
 
 func run(
-	ctx context.Context, text []byte, members []load.Member, out string, watch io.Writer, begin starter,
+	ctx context.Context, text []byte, members []load.Member, enough <-chan os.Signal, out string, watch io.Writer, begin starter,
 ) (*result.Summary, error) {
 	if watch != nil {
 		feed := load.NewFeed(watch)
@@ -45,6 +48,7 @@ func run(
 	if err != nil {
 		return nil, err
 	}
+	c.enough = enough
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.cancel(nil)
 	_ = os.RemoveAll(c.parts) // of an earlier run
@@ -69,8 +73,9 @@ type crew struct {
 	parts   string // the folder of their results
 	begin   starter
 	cancel  context.CancelCauseFunc
-	allowed int64     // violations of all together; -1: there is no early abort
-	watch   io.Writer // which never blocks
+	allowed int64            // violations of all together; -1: there is no early abort
+	watch   io.Writer        // which never blocks
+	enough  <-chan os.Signal // ends the run early
 
 	mutex   sync.Mutex // of the rest, of the members' links and of what they have sent
 	aborted bool
@@ -119,6 +124,7 @@ func (c *crew) run(ctx context.Context) (err error) {
 	c.allow()
 	begin := time.Now().Add(lead)
 	defer load.MarkWindow(c.plan, begin, c.watch)()
+	defer c.watchEnough()()
 	return c.each(ctx, func(m *member) error {
 		if err := m.link.send(message{Kind: start, UnixNs: begin.Add(m.ahead).UnixNano()}); err != nil {
 			return err
@@ -208,13 +214,35 @@ func (c *crew) violated(m *member, violations int64) {
 	for _, m := range c.members {
 		sum += m.violations
 	}
-	if c.allowed < 0 || sum <= c.allowed || c.aborted {
+	if c.allowed >= 0 && sum > c.allowed {
+		c.abort(sum)
+	}
+}
+
+// abort stops all workers, once. The mutex is held.
+func (c *crew) abort(violations int64) {
+	if c.aborted {
 		return
 	}
 	c.aborted = true
 	for _, m := range c.members {
-		go func() { _ = m.link.send(message{Kind: abort, Violations: sum}) }() // a worker that is lost is noticed elsewhere
+		go func() { _ = m.link.send(message{Kind: abort, Violations: violations}) }() // a worker that is lost is noticed elsewhere
 	}
+}
+
+// watchEnough stops all workers early where the channel has something, until the function that it returns is called.
+func (c *crew) watchEnough() (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-c.enough:
+			c.mutex.Lock()
+			defer c.mutex.Unlock()
+			c.abort(0)
+		case <-ended:
+		}
+	}()
+	return func() { close(ended) }
 }
 
 // marked announces that the window begins with the first worker, and that it ends with the last.

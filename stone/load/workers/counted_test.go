@@ -24,7 +24,7 @@ func TestCountedLoopOfSeveralWorkers(t *testing.T) {
 		text := s.text(t, map[string]any{"arrival": nil, "threads": 2, "duration_s": 600, "warmup_s": 0, "closed": closed})
 		var watched bytes.Buffer
 		ctx := context.Background()
-		summary, err := run(ctx, text, crewOf(count), out, &watched, inProcess(ctx))
+		summary, err := run(ctx, text, crewOf(count), nil, out, &watched, inProcess(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}

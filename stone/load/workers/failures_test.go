@@ -63,7 +63,7 @@ func await(l *link) {
 func refused(t *testing.T, ctx context.Context, text []byte, count int, begin starter) error {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	_, err := run(ctx, text, crewOf(count), out, nil, begin)
+	_, err := run(ctx, text, crewOf(count), nil, out, nil, begin)
 	if err == nil {
 		t.Fatal("the run did not fail")
 	}
@@ -184,7 +184,7 @@ func TestCommandsThatAreNoWorkers(t *testing.T) {
 		}
 	}
 	nowhere := []load.Member{{Name: "a", Command: []string{"/no/such/program"}}}
-	_, err := Run(context.Background(), s.text(t, nil), nowhere, t.TempDir(), nil)
+	_, err := Run(context.Background(), s.text(t, nil), nowhere, nil, t.TempDir(), nil)
 	if !errors.Is(err, ErrUnavailable) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
@@ -279,6 +279,27 @@ func TestTooManyViolationsTogether(t *testing.T) {
 	}
 }
 
+// What is enough ends the run of all workers early, with the results of what they sent until then.
+func TestEndedEarlyTogether(t *testing.T) {
+	t.Parallel()
+	s, out := serveTarget(t, nil), t.TempDir()
+	text := s.text(t, map[string]any{"warmup_s": 0, "duration_s": 600, "record_requests": true, "arrival": map[string]any{"process": "constant", "rate": 300}})
+	enough := make(chan os.Signal, 1)
+	go func() { <-s.first; enough <- os.Interrupt }()
+	summary, err := run(context.Background(), text, crewOf(2), enough, out, nil, inProcess(context.Background()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := summary.Aborted; a == nil || a.Reason != "a signal ended it" || summary.Counts.Offered == 0 || summary.Counts.Offered >= summary.Planned {
+		t.Fatalf("aborted %+v, %+v", a, summary.Counts)
+	}
+	for _, number := range []string{"0", "1"} {
+		if _, err := os.Stat(filepath.Join(out, "workers", number, "requests.parquet")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A target that hangs ends the run of all workers early.
 func TestAbortedTogether(t *testing.T) {
 	t.Parallel()
@@ -287,7 +308,7 @@ func TestAbortedTogether(t *testing.T) {
 	s, out := serveTarget(t, hold), t.TempDir()
 	text := s.text(t, map[string]any{"duration_s": 60, "drain_s": 60, "timeout_s": 60, "abort": true, "arrival": map[string]any{"process": "constant", "rate": 300},
 		"slo": map[string]any{"percentile": 99.9, "latency_ms": 50}})
-	summary, err := run(context.Background(), text, crewOf(2), out, nil, inProcess(context.Background()))
+	summary, err := run(context.Background(), text, crewOf(2), nil, out, nil, inProcess(context.Background()))
 	if err != nil {
 		t.Fatal(err)
 	}

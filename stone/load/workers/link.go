@@ -35,7 +35,7 @@ const (
 	progress = "progress" // worker: a line of progress
 	certain  = "certain"  // worker: violations so far
 	mark     = "mark"     // worker: its window begins, or ends, by its number of requests
-	abort    = "abort"    // coordinator: the violations of all are too many
+	abort    = "abort"    // coordinator: the violations of all are too many, or 0: a signal ends the run early
 	done     = "done"     // worker: that was all
 	failed   = "failed"   // worker: there will be no result, and why
 	alive    = "alive"    // both, every few seconds

@@ -119,7 +119,7 @@ func TestWorkersTogetherAreOne(t *testing.T) {
 		var watched bytes.Buffer
 		ctx := context.Background()
 		text := s.text(t, map[string]any{"record_requests": true})
-		summary, err := run(ctx, text, crewOf(count), out, &watched, inProcess(ctx))
+		summary, err := run(ctx, text, crewOf(count), nil, out, &watched, inProcess(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestFilesGoAlong(t *testing.T) {
 	fields := `[{"name":"get","path":"/{w}","fields":{"w":{"kind":"file","path":"` + values + `"}}}]`
 	ctx := context.Background()
 	text := s.text(t, map[string]any{"operations": json.RawMessage(fields)})
-	if _, err := run(ctx, text, crewOf(2), filepath.Join(folder, "out"), nil, inProcess(ctx)); err != nil {
+	if _, err := run(ctx, text, crewOf(2), nil, filepath.Join(folder, "out"), nil, inProcess(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	if seen := s.requests(); len(seen) < 300 || seen[0] != "/abcdefghij" {
@@ -265,7 +265,7 @@ func TestFilesGoAlong(t *testing.T) {
 	delete(failing, "operations")
 	failing["script"] = json.RawMessage(`{"path":"` + script + `"}`)
 	text, _ = json.Marshal(failing)
-	if _, err := run(ctx, text, crewOf(2), filepath.Join(folder, "none"), nil, inProcess(ctx)); err == nil || !strings.Contains(err.Error(), script+":1") {
+	if _, err := run(ctx, text, crewOf(2), nil, filepath.Join(folder, "none"), nil, inProcess(ctx)); err == nil || !strings.Contains(err.Error(), script+":1") {
 		t.Errorf("%v", err)
 	}
 }
