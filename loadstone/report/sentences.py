@@ -81,7 +81,7 @@ def bounded(content: Content, treatment: TreatmentSummary) -> str:
     if full is None:
         return ""
     allowed = f"{full.limit:g} core{'' if full.limit <= 1 else 's'}"
-    used = f"{full.service} used {format.cores(full.cores)} of the {allowed}"
+    used = f"{full.service} used {format.number(full.cores)} of the {allowed}"
     if full.at_limit:
         return (
             f"At {format.rate(full.load)} {used} of its limit: the capacity is that of the study's limits on this"

@@ -88,6 +88,8 @@ class Study:
             env={**os.environ, "LOADSTONE_STONE": str(stone), "LOADSTONE_STATE": str(home / "state")},
             stderr=stderr,
             stdout=subprocess.DEVNULL,
+            # A study that ignores it, as below `nohup`, goes on by intention.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )
         wait((home / "loading").exists)
 
