@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.machines import Machine
-from loadstone.infrastructure.subprocesses import Watchdog
+from loadstone.infrastructure.subprocesses import Watchdog, start, stop
 
 _SILENT_S = 600.0
 NOT_AS_WANTED = 4
@@ -45,16 +45,14 @@ def stone_seed(
         json.dump(plan, given)
         given.seek(0)
         with (
-            subprocess.Popen(
-                command, stdin=given, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-            ) as process,
+            start(command, stdin=given, stdout=printed, stderr=subprocess.PIPE, encoding="utf-8") as process,
             Watchdog(process, _SILENT_S) as watchdog,
         ):
             try:
                 messages = _relay(_renewing(process.stderr or (), watchdog), say)
                 code = process.wait()
             except BaseException:
-                process.kill()
+                stop(process)
                 raise
         printed.seek(0)
         output = printed.read()

@@ -9,6 +9,7 @@ import typer
 from loadstone.cli.app import Json, out, print_json
 from loadstone.infrastructure import journal, temporary
 from loadstone.infrastructure.images.cache import folder as images_folder
+from loadstone.infrastructure.local import this_machine
 
 EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up-hotel-reservation[/] one deployment."
 
@@ -19,6 +20,7 @@ def command(
 ) -> None:
     """Stop and remove this user's deployments on this machine, also those that a killed run left behind."""
     removed = journal.remove_all(names or None)
+    this_machine().settle()  # where nothing was removed, no channel was opened, which waits as well
     temporary.sweep()
     temporary.sweep(images_folder())
     if json:

@@ -88,19 +88,18 @@ class Engine:
     ) -> str:
         """What a command line of Docker's prints, talking to this engine; raises DeploymentError in its words.
 
-        ``variables`` are added to its environment.
+        ``variables`` are added to its environment. It ends with us: nothing would undo what it makes later.
         """
+        if shutil.which(command[0]) is None:
+            raise DeploymentError(f"{command[0]} is not installed")
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        try:
-            done = subprocesses.run(
-                command,
-                within_s,
-                input=given,
-                env={**kept, **self._secrets(), **(variables or {}), "DOCKER_HOST": self.url},
-                cwd=folder,
-            )
-        except FileNotFoundError:
-            raise DeploymentError(f"{command[0]} is not installed") from None
+        done = subprocesses.run(
+            subprocesses.with_us(command),
+            within_s,
+            input=given,
+            env={**kept, **self._secrets(), **(variables or {}), "DOCKER_HOST": self.url},
+            cwd=folder,
+        )
         if done.returncode != 0:
             output = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
             raise DeploymentError(f"`{' '.join(command[:3])}` failed: " + "\n  ".join(output[-5:]))

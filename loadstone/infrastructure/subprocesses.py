@@ -80,10 +80,13 @@ class Watchdog:
 
 def start(command: Sequence[str], cpus: Sequence[int] = (), **options: Any) -> subprocess.Popen[str]:
     """Start ``command`` with the options of Popen, as the leader of a process group. It dies with us."""
-    before = [setpriv, "--pdeathsig", "KILL", "--"] if (setpriv := shutil.which("setpriv")) else []
-    if cpus and (taskset := shutil.which("taskset")):
-        before += [taskset, "-c", format_cores(cpus)]
-    return subprocess.Popen([*before, *command], text=True, start_new_session=True, **options)
+    pinned = [taskset, "-c", format_cores(cpus)] if cpus and (taskset := shutil.which("taskset")) else []
+    return subprocess.Popen(with_us([*pinned, *command]), text=True, start_new_session=True, **options)
+
+
+def with_us(command: Sequence[str]) -> list[str]:
+    """The command line of a command that the kernel kills when the thread that starts it ends, however it does."""
+    return [*([setpriv, "--pdeathsig", "KILL", "--"] if (setpriv := shutil.which("setpriv")) else []), *command]
 
 
 @contextmanager

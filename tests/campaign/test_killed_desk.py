@@ -17,7 +17,7 @@ import pytest
 from tests.campaign import studies
 from tests.orchestration import docker_clusters
 from tests.support.clusters import ON_CLUSTERS
-from tests.support.users import User, end, wait
+from tests.support.users import User, end
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(7200)]
 
@@ -26,8 +26,6 @@ RATES = [20, 30, 40]
 WITHIN_S, WITHIN_CLUSTERS_S = 120.0, 900.0
 """For a run as processes, and for one that makes a cluster and removes it."""
 LATER_S = 3.0
-ENDED_WITHIN_S = 60.0
-"""For the node of a desk that was killed: it ends by itself, on a busy machine some seconds later."""
 
 
 def layers(user: User) -> set[str]:
@@ -106,7 +104,7 @@ class Killer:
             self.steps[at] += 1
         if self._chance.random() < 0.5:
             self.user.runs("down")
-            wait(lambda: studies.left(self.user) == [], ENDED_WITHIN_S)
+            assert studies.left(self.user) == []
 
     def kill_at(self, steps: Sequence[str], after_s: Callable[[], float] = lambda: 0.0) -> None:
         """Kill a run at each of these steps, a while after it has begun."""

@@ -134,6 +134,15 @@ def test_what_the_kernel_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> N
     assert [f for f in checks.machine(Link(rate="1Gbit")) if f.what.startswith("link")] == []
 
 
+def test_a_kernel_that_cannot_keep_others_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    complaint = "RTNETLINK answers: Operation not supported"
+    monkeypatch.setattr(checks, "impossible", lambda command: complaint if "ip rule" in command else "")
+    monkeypatch.setattr(checks, "missing", lambda _: [])
+    (found,) = [f for f in checks.machine(None) if f.what == "rules"]
+    assert found.level == "error" and found.message.endswith(f"keep others out of the hosts' network: {complaint}")
+
+
 LABELS = st.lists(st.binary(min_size=1, max_size=63), max_size=4)
 
 

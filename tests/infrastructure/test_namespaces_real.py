@@ -17,6 +17,7 @@ from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subn
 from loadstone.model.cluster import Link
 from tests.support import groups
 from tests.support.daemons import Daemon
+from tests.support.strangers import connections
 from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.root, pytest.mark.clusters]
@@ -126,6 +127,35 @@ def test_hosts_and_this_machine_reach_each_other(emulated: EmulatedHosts) -> Non
     with socket.create_connection((first.address, 7000), 60) as connection:
         assert connection.recv(99) == b"worker-1"
         assert connection.getsockname()[0] == emulated.network.client
+
+
+def routing_rules(emulated: EmulatedHosts) -> list[str]:
+    """Those of this machine for the network of these hosts."""
+    shown = subprocess.run(["ip", "rule", "show"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split(":")[1].strip() for line in shown if f"to {emulated.subnet}" in line]
+
+
+def test_no_other_user_reaches_a_host(emulated: EmulatedHosts) -> None:
+    host = emulated.hosts[1]
+    Daemon(host, "answer", ["python3", "-c", ANSWER, host.address, host.name]).awaits("listening")
+    address = f"{host.address}:7000"
+    assert connections([address], "root") == {address: "reached"}
+    assert connections([address]) == {address: "Permission denied"}
+
+
+@pytest.mark.parametrize(("sudo", "users"), [("", ["0-0"]), ("4711", ["0-0", "4711-4711"])])
+def test_who_became_root_reaches_the_hosts_and_no_rule_is_left(
+    sudo: str, users: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUDO_UID", sudo) if sudo else monkeypatch.delenv("SUDO_UID", raising=False)
+    with one_at_a_time():
+        made = EmulatedHosts.planned(NAMES, tmp_path / "clusters").claim()
+    try:
+        let_in = [f"from all to {made.subnet} iif lo uidrange {user} lookup main" for user in users]
+        assert routing_rules(made) == [*let_in, f"from all to {made.subnet} prohibit"]
+    finally:
+        made.remove()
+    assert routing_rules(made) == []
 
 
 def test_hosts_are_found_whatever_the_data_folder_is_later(

@@ -73,6 +73,27 @@ def test_stop_ends_what_a_child_started_too() -> None:
     wait(lambda: ended(below))
 
 
+STARTS = {
+    "seeder": "from loadstone.applications import stone_seed as s; s.stone_seed(Path(program), 'shop', {}, (), print)",
+    "docker": "from loadstone.infrastructure.docker_api import Engine; Engine('unix:///nowhere').run(program)",
+    "instrument": "from loadstone.infrastructure.subprocesses import start; start([program]).wait()",
+}
+
+
+@pytest.mark.parametrize("starts", STARTS.values(), ids=STARTS)
+def test_a_desk_that_is_killed_takes_its_commands_along(starts: str, tmp_path: Path) -> None:
+    program, written = tmp_path / "program", tmp_path / "program.pid"
+    program.write_text('#!/bin/sh\necho $$ >"$0.new"; mv "$0.new" "$0.pid"; exec sleep 1000\n')
+    program.chmod(0o755)
+    code = f"import sys; from pathlib import Path; program = sys.argv[1]; {starts}"
+    desk = subprocess.Popen([sys.executable, "-c", code, str(program)], cwd=ROOT)
+    wait(lambda: written.exists() or desk.poll() is not None)
+    command = psutil.Process(int(written.read_text()))
+    desk.kill()
+    desk.wait()
+    wait(lambda: ended(command), 60)
+
+
 def test_progress_gives_a_process_its_time_again() -> None:
     steps = "import time\nfor i in range(8): print(i, flush=True); time.sleep(0.25)"
     process = start([sys.executable, "-c", steps], stdout=subprocess.PIPE)

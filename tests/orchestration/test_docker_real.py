@@ -29,7 +29,7 @@ from tests.orchestration.conftest import deployed as resolved
 from tests.orchestration.conftest import parse
 from tests.support import applications, groups
 from tests.support.clusters import SharedClusters, folders
-from tests.support.strangers import refuse_a_stranger
+from tests.support.strangers import connections, refuse_a_stranger
 from tests.support.users import wait
 
 pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
@@ -142,7 +142,17 @@ def test_it_serves_seeded_data(shop: Deployed) -> None:
 
 
 def test_stores_demand_their_password(orchestrator: Orchestrator) -> None:
-    assert refuse_a_stranger(orchestrator) == 3
+    assert refuse_a_stranger(orchestrator, "root") == 3
+
+
+def test_another_user_reaches_no_published_port(shop: Deployed, orchestrator: Orchestrator) -> None:
+    """Neither those by which the stores are filled nor the entry: the way to emulated hosts is closed to others."""
+    replicas = shop.deployment.replicas
+    stores = [address for it in replicas if it.store for address in orchestrator.addresses(it.service, it.main_port)]
+    published = [*stores, *shop.targets()]
+    assert len(stores) == 3
+    assert connections(published, "root") == dict.fromkeys(published, "reached")
+    assert connections(published) == dict.fromkeys(published, "Permission denied")
 
 
 def test_limits_placement_and_images_are_in_force(shop: Deployed, orchestrator: Orchestrator, name: str) -> None:

@@ -9,32 +9,56 @@ import subprocess
 from loadstone.orchestration.base import Orchestrator
 
 
-def as_stranger(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def as_stranger(*command: str, user: str = "nobody", **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a user who may do nothing."""
+    group = {"nobody": "nogroup"}.get(user, user)
     return subprocess.run(
-        command, user="nobody", group="nogroup", extra_groups=[], env={"PATH": os.defpath, **environment}, cwd="/",
+        command, user=user, group=group, extra_groups=[], env={"PATH": os.defpath, **environment}, cwd="/",
         capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
 
 
-def query(address: str, statement: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def query(address: str, statement: str, user: str = "nobody", **environment: str) -> subprocess.CompletedProcess[str]:
     """An SQL statement to a PostgreSQL at ``host:port``."""
     psql = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1]
     host, _, port = address.rpartition(":")
-    return as_stranger(psql, "-w", "-h", host, "-p", port, "-U", "postgres", "-Atc", statement, **environment)
+    command = (psql, "-w", "-h", host, "-p", port, "-U", "postgres", "-Atc", statement)
+    return as_stranger(*command, user=user, **environment)
 
 
-def refuse_a_stranger(orchestrator: Orchestrator) -> int:
-    """Every PostgreSQL of a deployment demands its password, which no file of the run has; returns how many."""
+def refuse_a_stranger(orchestrator: Orchestrator, user: str = "nobody") -> int:
+    """Every PostgreSQL of a deployment demands its password, which no file of the run has; returns how many.
+
+    ``user``: one who reaches them.
+    """
     tried = 0
     for replica in orchestrator.deployment.replicas:
         if replica.software != "postgres":
             continue
         for address in orchestrator.addresses(replica.service, replica.main_port):
-            refused = query(address, "CREATE TABLE t (line text); COPY t FROM PROGRAM 'id'; SELECT * FROM t")
+            refused = query(address, "CREATE TABLE t (line text); COPY t FROM PROGRAM 'id'; SELECT * FROM t", user)
             assert refused.returncode != 0 and "no password supplied" in refused.stderr, refused
-            assert query(address, "SELECT 7", PGPASSWORD=orchestrator.password).stdout == "7\n"
+            assert query(address, "SELECT 7", user, PGPASSWORD=orchestrator.password).stdout == "7\n"
             tried += 1
     kept = [file for file in orchestrator.folder.rglob("*") if file.is_file()]
     assert kept and not [file for file in kept if orchestrator.password in file.read_text(errors="replace")]
     return tried
+
+
+CONNECT = """
+import socket, sys
+for address in sys.argv[1:]:
+    host, port = address.rsplit(":", 1)
+    try:
+        socket.create_connection((host, int(port)), 5).close()
+        print(address, "reached")
+    except OSError as error:
+        print(address, error.strerror)
+"""
+"""Prints what becomes of a connection to each address."""
+
+
+def connections(addresses: list[str], user: str = "nobody") -> dict[str, str]:
+    """What becomes of a user's connection to each ``host:port``: ``reached``, or the kernel's error."""
+    lines = as_stranger("/usr/bin/python3", "-c", CONNECT, *addresses, user=user).stdout.splitlines()
+    return dict(line.split(" ", 1) for line in lines)  # type: ignore[misc]

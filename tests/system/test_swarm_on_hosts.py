@@ -100,7 +100,10 @@ def test_nothing_is_left_of_a_desk_that_is_killed(four: SshHosts, person: User) 
 
 
 @pytest.mark.long
-def test_a_node_that_is_killed_costs_no_cluster(four: SshHosts, person: User) -> None:
+def test_a_node_that_is_killed_costs_its_trial_and_no_cluster(four: SshHosts, person: User) -> None:
+    study = yaml.safe_load((person.home / "study.yaml").read_text())
+    study["trial"]["duration"] = "30s"  # it is killed in the trial, however slowly this test goes on
+    (person.home / "study.yaml").write_text(yaml.safe_dump(study))
     process = person.starts("run", "study.yaml")
     person.waits_until_a_trial_is_loaded(process, finished=0)
     groups = four.groups()
@@ -110,8 +113,11 @@ def test_a_node_that_is_killed_costs_no_cluster(four: SshHosts, person: User) ->
     assert nodes
     for pid in nodes:
         os.kill(pid, signal.SIGKILL)
+    assert rows(person) == []
     printed = "".join(process.communicate(timeout=600))
-    assert process.returncode in (0, 4) and "Traceback" not in printed, printed
+    assert process.returncode == 4 and "Traceback" not in printed, printed
+    (row,) = rows(person)
+    assert row["verdict"] == "invalid" and "worker-2: its node has ended" in str(row["reasons"]), row
     assert four.left(groups) == []
 
 

@@ -150,6 +150,13 @@ class Machine:
         """The local command line that runs ``argv`` there, with standard input and outputs attached."""
         return self._transport.command(argv)
 
+    def settle(self) -> None:
+        """Wait until the nodes of desks that were killed have ended there, where they can be seen. Opens no channel.
+
+        Raises DeploymentError for one that stays.
+        """
+        self._transport.settle()
+
     def close(self) -> None:
         """End the channel, and what runs by it; what was spawned lives on. May be called twice."""
         with self._opening:
@@ -175,6 +182,7 @@ class Machine:
             if self._channel is None or loss:
                 self._stone = self._transport.deliver(stone_binary())
                 node = [self._stone, "node", *self._transport.node_options()]
+                self._transport.settle()  # an orphan could still begin what this channel is about to remove
                 self._channel = Channel(self.name, self._transport.command(node), self._transport.explain)
                 self._losses += loss
             return self._channel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadstone.infrastructure.machines import orphans
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.infrastructure.paths import data_root
 
@@ -22,4 +23,11 @@ class Here(Transport):
         return str(program)
 
     def node_options(self) -> list[str]:
-        return ["--state", self._state or str(data_root())]
+        return ["--state", self._folder]
+
+    def settle(self) -> None:
+        orphans.wait(self._folder)
+
+    @property
+    def _folder(self) -> str:
+        return self._state or str(data_root())

@@ -26,6 +26,9 @@ class Transport(ABC):
         """Options of ``stone node`` on this machine."""
         return []
 
+    def settle(self) -> None:  # noqa: B027 - where nothing can be known of other nodes, nothing is waited for
+        """Wait until the nodes of desks that were killed have ended. Raises DeploymentError for one that stays."""
+
     def explain(self, complaint: str) -> tuple[str, str]:
         """What a command that failed wrote to its standard error, as a sentence and a remedy."""
         return (complaint.splitlines()[-1] if complaint else "its node ended without a word"), ""

@@ -37,6 +37,9 @@ def machine(link: Link | None) -> list[Finding]:
         findings.append(
             Finding("network", "error", f"this kernel has no veth or no bridge: {why}", "use a kernel that has both")
         )
+    if why := impossible("ip rule add pref 1 to 198.18.0.0/15 iif lo uidrange 0-0 lookup main"):
+        message = f"this kernel has no routing rules for users, which keep others out of the hosts' network: {why}"
+        findings.append(Finding("rules", "error", message, "use a kernel with CONFIG_IP_MULTIPLE_TABLES"))
     return findings + _shaping(link or Link())
 
 

@@ -1,7 +1,9 @@
 """The network of emulated hosts: a switch in its own network namespace, a link to each host and one to this machine.
 
 The switch is a bridge that no firewall of this machine sees (Docker, for one, sets FORWARD to DROP). In the root
-namespace only the end of one link appears, with an address and the route that comes with it: no rule, no setting.
+namespace only the end of one link appears, with an address and the route that comes with it, and routing rules that
+let root use this route, and the user who became root: other users of this machine, and other machines that send through
+it, are refused. No setting is changed.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import contextlib
 import ipaddress
 import itertools
 import json
+import os
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
@@ -28,6 +32,8 @@ _LOCK_WITHIN_S = 60.0
 """Hosts are claimed in a second."""
 _UPLINK = "uplink"
 SWITCH = "switch"
+_FIRST_RULE, _RULES = 1_000, 30_000
+"""Preferences of routing rules: behind this machine's own addresses (0), before its main table (32766)."""
 _SMALLEST_PREFIX = 8
 _BURST_S = 0.002
 _SMALLEST_BURST = 16 * 1024
@@ -115,6 +121,8 @@ class Network:
             f"netns add {self.cluster}",
             f"link add {self.interface} type veth peer name {_UPLINK} netns {self.cluster}",
             f"address add {self.client}/{self.subnet.prefixlen} dev {self.interface}",
+            *(f"rule add {self._rule} iif lo uidrange {user}-{user} lookup main" for user in _admitted()),
+            f"rule add {self._rule} prohibit",
             f"link set {self.interface} up",
         )
         _ip(
@@ -160,9 +168,26 @@ class Network:
                     raise
         for namespace in [*_NAMESPACES.glob(f"{self.cluster}-*"), *_NAMESPACES.glob(self.cluster)]:
             run("ip", "netns", "delete", namespace.name)
+        if there := self._rules_there():
+            _ip(*[f"rule delete {self._rule}"] * there)
+
+    @property
+    def _rule(self) -> str:
+        """What tells the routing rules of this cluster from all others."""
+        return f"pref {_FIRST_RULE + zlib.crc32(self.cluster.encode()) % _RULES} to {self.subnet}"
+
+    def _rules_there(self) -> int:
+        rules = json.loads(run("ip", "-j", "-4", "rule", "show") or "[]")
+        found = (f"pref {rule['priority']} to {rule.get('dst')}/{rule.get('dstlen')}" for rule in rules)
+        return list(found).count(self._rule)
 
     def _of(self, host: str) -> str:
         return f"{self.cluster}-{host}"
+
+
+def _admitted() -> list[str]:
+    """The numbers of the users who reach the hosts: root, and the user who became root by ``sudo``."""
+    return list(dict.fromkeys(["0", os.environ.get("SUDO_UID", "0")]))
 
 
 def _ip(*lines: str, namespace: str = "") -> None:
