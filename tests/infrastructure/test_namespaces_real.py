@@ -62,10 +62,10 @@ def test_a_link_that_the_kernel_removes_meanwhile_is_gone(
     """The link goes with the namespace of its other end, a moment after that was deleted."""
     really = network.run
 
-    def just_after_the_kernel(*argv: str) -> str:
+    def just_after_the_kernel(*argv: str, given: str = "") -> str:
         if argv[1] == "link":
             really(*argv)
-        return really(*argv)
+        return really(*argv, given=given)
 
     monkeypatch.setattr(network, "run", just_after_the_kernel)
     emulated.remove()

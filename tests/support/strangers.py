@@ -61,4 +61,4 @@ for address in sys.argv[1:]:
 def connections(addresses: list[str], user: str = "nobody") -> dict[str, str]:
     """What becomes of a user's connection to each ``host:port``: ``reached``, or the kernel's error."""
     lines = as_stranger("/usr/bin/python3", "-c", CONNECT, *addresses, user=user).stdout.splitlines()
-    return dict(line.split(" ", 1) for line in lines)  # type: ignore[misc]
+    return dict(line.split(" ", 1) for line in lines)

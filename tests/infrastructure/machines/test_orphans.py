@@ -25,7 +25,7 @@ STOPPED_S = 3.0
 @contextmanager
 def node(state: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A node that its desk speaks to."""
-    command = [stone_binary(), "node", "--state", str(state)]
+    command = [str(stone_binary()), "node", "--state", str(state)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdin is not None
         try:
