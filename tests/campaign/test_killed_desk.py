@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.infrastructure import machines
 from tests.campaign import studies
 from tests.orchestration import docker_clusters
 from tests.support.clusters import ON_CLUSTERS
@@ -176,6 +177,7 @@ def test_on_a_cluster(orchestrator: str, cluster_user: User) -> None:
     cluster = {"infrastructure": "namespaces", "workers": 1}
     study = studies.write(cluster_user, RATES, orchestrator=orchestrator, cluster=cluster)
     docker_clusters.require(docker_clusters.plan_of(study))
+    machines.close_all()  # the node of this process, which must not be taken for one that a desk left
     killer = Killer(cluster_user, WITHIN_CLUSTERS_S)
     killer.kill_at(ON_A_CLUSTER)
     chance = random.Random(11)
