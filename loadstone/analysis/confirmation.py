@@ -108,4 +108,4 @@ def in_words(judged: Confirmation, fresh: Trials) -> str:
 
 def _at(load: float, fresh: Trials) -> str:
     held = [trial[1] for trial in fresh if trial[0] == load]
-    return f"{sum(held)} of {len(held)} held at {load:g}/s"
+    return f"{sum(held)} of {len(held)} held at {load:.4g}/s"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.confirmation import Verdict, confirmation, detectable, together
+from loadstone.analysis.confirmation import Verdict, confirmation, in_words, together
 from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -37,6 +37,8 @@ class Searched:
     result: bp.BreakingPoint | None
     confirmation: Verdict | None
     """The verdict of fresh trials on the estimate; None until they are complete."""
+    unconfirmed: str
+    """Why the estimate is not confirmed; empty where it is."""
     evidence: tuple[str, ...]
     """Trials that the estimate counts at full weight."""
     bracket: tuple[str, ...]
@@ -186,6 +188,7 @@ def _search(rows: Sequence[TrialRow], precision: float) -> Searched:
     else:
         known = "estimated" if full else "bracketed"
     valid = [row for row in rows if row.valid]
+    confirmed, unconfirmed = _confirmation(valid, precision)
     low, high = max(held, default=None), min(broke, default=None)
     if low is not None and high is not None and low > high:
         low, high = high, low
@@ -194,22 +197,31 @@ def _search(rows: Sequence[TrialRow], precision: float) -> Searched:
         low=low,
         high=high,
         result=bp.estimate(full, short) if known == "estimated" else None,
-        confirmation=_confirmation(valid, precision),
+        confirmation=confirmed,
+        unconfirmed=unconfirmed,
         evidence=tuple(row.trial_id for row in valid if row.phase in ("fine", "confirm")),
         bracket=tuple(row.trial_id for row in valid if row.phase == "bracket"),
     )
 
 
-def _confirmation(valid: Sequence[TrialRow], precision: float) -> Verdict | None:
-    """Each search's fresh trials are judged by the posterior of its earlier trials."""
-    return together([_of_search(valid, n, precision) for n in sorted({row.repetition for row in valid})])
+def _confirmation(valid: Sequence[TrialRow], precision: float) -> tuple[Verdict | None, str]:
+    """The worst verdict on the searches, and why one with it is not confirmed."""
+    judged = [_of_search(valid, n, precision) for n in sorted({row.repetition for row in valid})]
+    verdict = together([verdict for verdict, _ in judged])
+    if verdict is None:
+        return None, "not confirmed: the fresh trials at and above the capacity were not all run"
+    return verdict, next(reason for each, reason in judged if each == verdict)
 
 
-def _of_search(valid: Sequence[TrialRow], repetition: int, precision: float) -> Verdict | None:
+def _of_search(valid: Sequence[TrialRow], repetition: int, precision: float) -> tuple[Verdict | None, str]:
+    """A search's fresh trials are judged by the posterior of its earlier trials."""
     mine = [row for row in valid if row.repetition == repetition]
     first = next((i for i, row in enumerate(mine) if row.phase == "confirm"), len(mine))
     fresh = [_evidence(row) for row in mine if row.phase == "confirm"]
-    return confirmation(posterior(*search_trials(mine[:first])), fresh, precision).verdict if fresh else None
+    if not fresh:
+        return None, ""
+    judged = confirmation(posterior(*search_trials(mine[:first])), fresh, precision)
+    return judged.verdict, in_words(judged, fresh)
 
 
 def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
@@ -218,22 +230,14 @@ def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
         yield f"the {len(found)} searches disagree: their 95 % intervals have no load in common"
 
 
-_UNCONFIRMED = {
-    "contradicted": "contradicted: fresh trials came out as if the system sustained {off:.0%} less, or more",
-    "undecided": "not confirmed: fresh trials cannot detect an error of {off:.0%}, as equal ones differ",
-}
-
-
 def _search_doubts(searched: Searched | None, precision: float) -> Iterator[str]:
     if searched is None or searched.result is None:
         return
     error = searched.result.breaking_point.precision
     if error > precision:
         yield f"the interval is within {error:.1%}, not {precision:.1%}: the search was cut short or ran out of trials"
-    if searched.confirmation is None:
-        yield "not confirmed: the fresh trials at and above the capacity were not all run"
-    elif searched.confirmation != "confirmed":
-        yield _UNCONFIRMED[searched.confirmation].format(off=detectable(precision))
+    if searched.unconfirmed:
+        yield searched.unconfirmed
     yield from searched.result.warnings
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,21 @@ def test_what_an_unfinished_or_failed_search_knows(
     assert treatment.searched.result is None
     (row,) = summary.breaking_points([treatment])
     assert row.known == known and row.breaking_point is None
+
+
+@pytest.mark.parametrize(("verdict", "load", "direction"), [("held", 770, "more"), ("not held", 630, "less")])
+def test_a_contradiction_names_its_trials_and_the_direction(searched: Path, verdict: str, load: int, direction: str):
+    run = open_run(searched)
+    first, *_ = summary.treatments(run)
+    fresh = [row for row in first.trials if row.phase == "confirm"]
+    others = [row for row in run.trials if row not in fresh]
+    turned = [row.model_copy(update={"verdict": verdict, "rate": float(load)}) for row in fresh * 3]
+    contradicted, *_ = summary.treatments(replace(run, trials=(*others, *turned)))
+    assert contradicted.searched is not None and contradicted.searched.confirmed is False
+    (reason,) = [text for text in contradicted.warnings if "contradicted" in text]
+    held = len(turned) if verdict == "held" else 0
+    assert reason.startswith(f"contradicted by {len(turned)} fresh trials ({held} of {len(turned)} held at {load}/s)")
+    assert f"times as likely if the system sustains 15% {direction} than estimated" in reason
 
 
 def test_doubts_about_a_search_are_warnings(tmp_path: Path):
