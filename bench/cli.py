@@ -1,7 +1,8 @@
 """CPU that the command line takes until it answers, as ratios to ``python -c pass`` (python -m bench.cli).
 
 Commands that compute nothing: the help, a completion, the check of a study, the help of each verb, which imports its
-module. All are measured in turns, so that a busy machine slows them alike; the first round only fills caches.
+module. All are measured in turns, so that a busy machine slows them alike; the first round only fills caches, that of
+compiled modules too, which an installed package has.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from bench.common import ROOT, Row, report
@@ -33,10 +35,11 @@ COMPLETED = {"_LOADSTONE_COMPLETE": "complete_bash", "COMP_WORDS": "loadstone ru
 MOST_S = {"--help": 0.3, "validate STUDY": 0.6}
 
 
-def cpu(name: str) -> float:
-    """CPU seconds of one command and all its processes."""
+def cpu(name: str, compiled: str) -> float:
+    """CPU seconds of one command and all its processes; ``compiled`` is the folder of compiled modules."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    env = {**os.environ, **(COMPLETED if name == COMPLETION else {})}
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    env |= {"PYTHONPYCACHEPREFIX": compiled, **(COMPLETED if name == COMPLETION else {})}
     subprocess.run(COMMANDS[name], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -60,7 +63,8 @@ def row(name: str, seconds: list[float], python: float) -> Row:
 
 
 def main() -> None:
-    rounds = [{name: cpu(name) for name in COMMANDS} for _ in range(1 + ROUNDS)][1:]
+    with tempfile.TemporaryDirectory() as compiled:
+        rounds = [{name: cpu(name, compiled) for name in COMMANDS} for _ in range(1 + ROUNDS)][1:]
     python = statistics.median(each[PYTHON] for each in rounds)
     rows = [row(name, [each[name] for each in rounds], python) for name in COMMANDS if name != PYTHON]
     report("cli", rows, [f"medians of {ROUNDS} rounds; Python {sys.version.split()[0]}"])
