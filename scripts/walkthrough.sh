@@ -67,7 +67,7 @@ inside --net "$shown"'
     docker tag redis:7.0 nicolas/webdis:0.1.9
     cd stack
     show "cat docker-compose.yml"
-    show "loadstone init docker-compose.yml --p99 50ms"
+    show "loadstone init docker-compose.yml --p99 200ms"
     show "loadstone doctor study.yaml"
     show "'"$run"'"
     show "loadstone report"
