@@ -22,6 +22,10 @@ _ARROW = {
 }
 
 
+_OF_TRIAL = frozenset(("trial_id", "treatment", "phase", "rate", "clients", "load", "verdict"))
+"""The columns of tables that name a trial, its load and its verdict."""
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class TableRow:
     """A row of a table, whose fields are the columns in their order: every class below it is a frozen dataclass.
@@ -31,17 +35,20 @@ class TableRow:
 
     NAME: ClassVar[str] = ""
     """Of the table; empty for rows of no table of their own."""
+    SHARED: ClassVar[tuple[str, ...]] = ()
+    """The columns that a trial's own row has, too."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __init_subclass__(cls, name: str = "") -> None:
         super().__init_subclass__()
         cls.NAME = name
         dataclass(frozen=True, kw_only=True)(cls)
+        cls.SHARED = tuple(field.name for field in fields(cls) if field.name in _OF_TRIAL)
 
     @classmethod
     def columns_of(cls, trial: TrialRow) -> dict[str, Any]:
         """The columns of the table that a trial's own row has, too."""
-        return {field.name: getattr(trial, field.name) for field in fields(cls) if field.name in _OF_TRIAL}
+        return {name: getattr(trial, name) for name in cls.SHARED}
 
 
 class OfTrial(TableRow):
@@ -54,8 +61,6 @@ class OfTrial(TableRow):
     clients: int | None
 
 
-_OF_TRIAL = frozenset(("trial_id", "treatment", "phase", "rate", "clients", "load", "verdict"))
-"""The columns of tables that name a trial, its load and its verdict."""
 Row = TypeVar("Row", bound=TableRow)
 _OfTrial = TypeVar("_OfTrial", bound=OfTrial)
 
@@ -78,9 +83,10 @@ def factors_of(names: Iterable[str]) -> list[str]:
     return [name.removeprefix(FACTOR_PREFIX) for name in names if name.startswith(FACTOR_PREFIX)]
 
 
-def of_trial(kind: type[_OfTrial], trial: TrialRow, part: TableRow) -> _OfTrial:
-    """What was found in one trial, as a row of the table of all trials."""
-    return kind(**kind.columns_of(trial), **vars(part))
+def of_trial(kind: type[_OfTrial], trial: TrialRow, parts: Iterable[TableRow]) -> list[_OfTrial]:
+    """What was found in one trial, as rows of the table of all trials."""
+    shared = kind.columns_of(trial)
+    return [kind(**shared, **vars(part)) for part in parts]
 
 
 def schema_of(kind: type[TableRow]) -> pa.Schema:

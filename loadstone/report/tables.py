@@ -53,13 +53,15 @@ def to_csv(table: pa.Table) -> str:
 
 def _plain_values(column: pa.ChunkedArray) -> list[Any]:
     values: list[Any] = column.to_pylist()
-    as_they_are = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
-    return values if as_they_are else [_plain(value) for value in values]
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        return values
+    if pa.types.is_list(column.type):
+        values = [None if value is None else "; ".join(map(str, value)) for value in values]
+    plain = {value: _plain(value) for value in set(values)}
+    return [plain[value] for value in values]
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return _plain("; ".join(map(str, value)))
     if isinstance(value, str) and value.startswith(FORMULA):
         return f"'{value}"
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else value

@@ -28,7 +28,7 @@ class PartOfTrial(Part, MetricRow, name="parts"):
 def test_a_table_has_the_columns_of_its_rows_and_gives_them_back() -> None:
     trial = trial_row(trial_id="t1", rate=200.0)
     parts = [Part(service="geo", cores=1.5, changes_s=(1.0, 2.0)), Part(service="rate")]
-    rows = [schema.of_trial(PartOfTrial, trial, part) for part in parts]
+    rows = schema.of_trial(PartOfTrial, trial, parts)
     made = schema.table(PartOfTrial, rows)
     own = ["trial_id", "treatment", "phase", "rate", "clients", "load", "verdict"]
     assert made.column_names == [*own, "service", "cores", "changes_s"]

@@ -104,11 +104,10 @@ def gather(run: RunFolder) -> MetricTables:
             measured = measure(recording, window.from_ns, window.to_ns)
         readings = run.readings(trial.trial_id) or ()
         for kind, parts in _parts(observed, measured, readings, trial.throughput):
-            rows[kind] += [of_trial(kind, trial, part) for part in parts]
+            rows[kind] += of_trial(kind, trial, parts)
         if recording is not None and window is not None:
-            by_minute = minutes(observed, recording, window, measured)
-            rows[MinuteRow] += [of_trial(MinuteRow, trial, part) for part in by_minute]
-            rows[ClockErrorRow] += [of_trial(ClockErrorRow, trial, part) for part in clock_errors(observed, recording)]
+            rows[MinuteRow] += of_trial(MinuteRow, trial, minutes(observed, recording, window, measured))
+            rows[ClockErrorRow] += of_trial(ClockErrorRow, trial, clock_errors(observed, recording))
         _note_absent(observed, absent)
         recorded |= {name: None for name, node in observed.nodes.items() if node.recorded}
         shared = shared or next((list(node.shared_by) for node in observed.nodes.values() if node.shared_by), [])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,16 +118,17 @@ def measure(table: pa.Table, from_ns: int, to_ns: int) -> WindowValues:
     change, reasons = _changes(series, from_ns, to_ns, period)
     mean, before, after = _gauges(series, from_ns, to_ns, period)
     values = {}
-    for index, key in enumerate(series.keys):
-        if key[2].endswith("_total"):
-            values[key] = Value(_some(change[index]), None, None, None, reasons[index])
-        else:
-            values[key] = Value(None, _some(mean[index]), _some(before[index]), _some(after[index]))
+    for key, changed, reason, *gauge in zip(
+        series.keys, _known(change), reasons, _known(mean), _known(before), _known(after), strict=True
+    ):
+        counts = key[2].endswith("_total")
+        values[key] = Value(changed, None, None, None, reason) if counts else Value(None, *gauge)
     return WindowValues(seconds, period / 1e9, values, _readings(series, period))
 
 
-def _some(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _known(values: Floats) -> list[float | None]:
+    """Null for what is not a number."""
+    return [None if isnan(value) else value for value in values.tolist()]
 
 
 @dataclass(frozen=True)

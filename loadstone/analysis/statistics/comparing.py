@@ -31,7 +31,7 @@ def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) 
         raise ValueError(f"margin {margin!r} is not a positive number; 0.02 calls equal what differs by less than 2 %")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha {alpha!r} is not between 0 and 1; 0.05 is usual")
-    found = [difference(endpoint) for endpoint in endpoints]
+    found = [difference(endpoint, alpha) for endpoint in endpoints]
     tested = [index for index, test in enumerate(found) if enough(test)]
     differs = dict(zip(tested, holm([found[i].p for i in tested]), strict=True))
     equals = dict(zip(tested, holm([found[i].p_equal(log1p(margin)) for i in tested]), strict=True))
@@ -42,10 +42,10 @@ def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) 
     ]
 
 
-def difference(endpoint: Endpoint) -> TestedDifference:
-    """Of the logarithms of one endpoint, by itself."""
+def difference(endpoint: Endpoint, alpha: float = ALPHA) -> TestedDifference:
+    """Of the logarithms of one endpoint, by itself; its interval is at 1 - ``alpha``."""
     test = paired if endpoint.paired else unpaired
-    return test(np.log(np.asarray(endpoint.a, np.float64)), np.log(np.asarray(endpoint.b, np.float64)))
+    return test(np.log(np.asarray(endpoint.a, np.float64)), np.log(np.asarray(endpoint.b, np.float64)), alpha)
 
 
 def enough(difference: TestedDifference) -> bool:
@@ -57,7 +57,7 @@ def _effect(
     difference: TestedDifference, differs: float | None, equals: float | None, margin: float, alpha: float, share: float
 ) -> Effect:
     verdict = _verdict(difference.value, differs, equals, alpha)
-    low, high = (float(np.exp(end)) for end in difference.interval(alpha))
+    low, high = float(np.exp(difference.low)), float(np.exp(difference.high))
     more = _more(difference, margin, share) if verdict == "cannot tell" else None
     return Effect(
         exp(difference.value),

@@ -63,7 +63,8 @@ class Effect:
     ratio: float
     """Of the geometric means, B / A: above 1, B is slower."""
     low: float
-    """Of the ratio's interval (paired t or Welch, at 1 - alpha, for this endpoint alone); 0 for a single run."""
+    """Of the ratio's interval at 1 - alpha, for this endpoint alone: it leaves out 1 exactly where ``p`` is at most
+    alpha. Where there are too few runs for any such p, by paired t or Welch; 0 for a single run."""
     high: float
     """Infinite for a single run."""
     p: float

@@ -32,7 +32,7 @@ class Shift:
     shift: float
     """b - a."""
     low: float
-    """Of the shift's interval, from run to run (paired t or Welch); infinite for a single run."""
+    """Of the shift's interval, from run to run; infinite for a single run."""
     high: float
 
 
@@ -77,7 +77,7 @@ def _shifts(
     found = []
     for column, percentile in enumerate(shown):
         test = paired if in_blocks else unpaired
-        low, high = test(of_a[:, column], of_b[:, column]).interval(alpha)
+        tested = test(of_a[:, column], of_b[:, column], alpha)
         before, after = float(of_a[:, column].mean()), float(of_b[:, column].mean())
-        found.append(Shift(percentile, before, after, after - before, low, high))
+        found.append(Shift(percentile, before, after, after - before, tested.low, tested.high))
     return found
