@@ -145,7 +145,16 @@ class Plan:
             "files": self.files,
             **({"baseline": self.baseline.id} if self.study.comparison is not None else {}),
             **({"notes": [str(note) for note in self.notes]} if self.notes else {}),
-            "treatments": [{"id": t.id, "label": t.label, **t.model_dump(mode="json")} for t in self.treatments],
+            "treatments": [self._treatment_data(treatment) for treatment in self.treatments],
+        }
+
+    def _treatment_data(self, treatment: Treatment) -> dict[str, Any]:
+        stand_ins = {name: catalogue.software().stand_in(name) for name in self.of(treatment).replaced}
+        return {
+            "id": treatment.id,
+            "label": treatment.label,
+            **treatment.model_dump(mode="json"),
+            **({"stand_ins": stand_ins} if stand_ins else {}),
         }
 
 

@@ -179,6 +179,16 @@ def test_settings_that_are_there_but_not_together(tmp_path: Path) -> None:
     assert row.why == "not in this run together: swarm, vertical"
 
 
+def test_what_a_stand_in_measured_is_not_laid_beside(rated: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(rated, tmp_path / "run"))
+    plan = json.loads((folder / "plan.json").read_text())
+    for treatment in plan["treatments"]:
+        treatment["stand_ins"] = {"couchdb": "couchdb-stand-in"}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    (row,) = laid(folder, published(levels={"scaling": "baseline"}))
+    assert (row["value"], row["why"]) == (None, "couchdb-stand-in in place of couchdb")
+
+
 def test_units_are_the_published_ones(rated: Path) -> None:
     (ms, us, s) = (laid(rated, published(unit=unit, levels={"scaling": "baseline"}))[0] for unit in ("ms", "us", "s"))
     assert us["value"] == pytest.approx(1000 * ms["value"])

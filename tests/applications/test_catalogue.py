@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from loadstone.applications import catalogue
+from loadstone.experiments.plan import make_plan
 from loadstone.model.application import Entry
+from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.fields import DateField, DecimalField
 
@@ -189,8 +191,15 @@ def test_a_stand_in_runs_where_its_software_is_not_installed(tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     assert catalogue.replaced(docstore) == ["couchdb"]
     assert catalogue.replaced(catalogue.load("shop").application) == [], "it has none"
+    study = Document(
+        "{version: 1, name: reads, application: docstore, load: {rates: [1], slo: {p99: 1s}}, trial: {duration: 1s}}",
+        "study.yaml",
+    )
+    (planned,) = make_plan(study).as_data()["treatments"]
+    assert planned["stand_ins"] == {"couchdb": "couchdb-stand-in"}
     (tmp_path / "couchdb").touch(mode=0o755)
     assert catalogue.replaced(docstore) == []
+    assert "stand_ins" not in make_plan(study).as_data()["treatments"][0]
 
 
 def test_only_services_of_stone_have_tasks_and_data(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from loadstone.model.messages import brief
 from loadstone.model.papers import UNITS, Published, unit_of
 from loadstone.model.records.run_files import PlannedTreatment, StudyFile
 
+STAND_INS = "stand-ins"
+"""The setting that no published value has: what ran in place of other software."""
+
 
 class PublishedRow(TableRow, name="published"):
     """A published value, and what a treatment under its settings came to: ``value``, ``low`` and ``high``, in its unit.
@@ -70,6 +73,8 @@ def conditions(run: RunFolder, treatment: TreatmentSummary) -> dict[str, str]:
     planned = run.plan.treatment(treatment.id)
     found = planned_conditions(planned, run.study_of(treatment.id)) | treatment.levels
     found["application"] = str((planned.application if planned is not None else None) or run.application)
+    if planned is not None and planned.stand_ins:
+        found[STAND_INS] = ", ".join(f"{stand_in} in place of {name}" for name, stand_in in planned.stand_ins.items())
     environments = {row.environment for row in treatment.trials if row.environment}
     if environments:  # what was found, whatever was planned; earlier releases did not look
         found["environment"] = ", ".join(sorted(environments))
@@ -100,6 +105,8 @@ def planned_conditions(planned: PlannedTreatment | None, study: StudyFile) -> di
 
 def _misfit(entry: Published, settings: dict[str, str]) -> str | None:
     """The first setting that the treatment does not have as published; its clients are a load, not a setting."""
+    if STAND_INS in settings:
+        return STAND_INS
     return next((name for name, level in _settings(entry) if settings.get(name) != level), None)
 
 
@@ -108,6 +115,8 @@ def _settings(entry: Published) -> list[tuple[str, str]]:
 
 
 def _why_not(entry: Published, settings: dict[str, dict[str, str]]) -> str:
+    if settings and all(STAND_INS in mine for mine in settings.values()):
+        return next(iter(settings.values()))[STAND_INS]
     for name, level in _settings(entry):
         if all(mine.get(name) != level for mine in settings.values()):
             return f"not in this run: {name} {level}"

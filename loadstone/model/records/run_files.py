@@ -184,6 +184,8 @@ class PlannedTreatment(_Lenient):
     """Its name; None in runs of earlier releases, which had one."""
     varied: _Part[dict[str, Any]] = {}
     """What factors set of the load, the trials and the cluster, by dotted path."""
+    stand_ins: _Part[dict[str, str]] = {}
+    """What ran in place of store software that is not installed, by the name of that software."""
     settings: _Part[dict[str, Any]] = {}
 
     @property
