@@ -21,7 +21,15 @@ def load_summary(plan: Plan) -> str:
         judged = f" under {load.slo}" if load.slo is not None else ""
         return f"closed loop with {_listed(load.closed.clients)}{_of_each(load.closed, trial)} x {repeated}{judged}"
     what = plural(len(load.rates), "fixed rate") if load.rates is not None else "a trace at its own pace"
-    return f"{what} x {repeated} under {load.slo}"
+    return f"{what} x {repeated} under {load.slo}{_generated(plan)}"
+
+
+def _generated(plan: Plan) -> str:
+    """``, from 3 client machines``: where one is not enough, or a number is given."""
+    number = plan.load_workers or 1
+    if number == 1:
+        return ""
+    return f", from {number} load workers" if plan.study.load.workers else f", from {number} client machines"
 
 
 def _of_each(closed: Closed, trial: TrialSettings) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.experiments import expressible, external, load_files, misfits, neighbours, splitting
+from loadstone.experiments import client_machines, expressible, external, load_files, misfits, neighbours, splitting
 from loadstone.experiments.scales import scale_of
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model import address, factors, parts
@@ -26,6 +26,7 @@ from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.external import External
+from loadstone.workloads.members import clients_needed
 
 _BESIDE = ("application", "cluster", "load", "stacks", "trial")
 """What factors may set beside what a treatment has fields for."""
@@ -106,6 +107,12 @@ class Plan:
         """What the others are compared with."""
         return self.treatments[self.study.baseline()]
 
+    @property
+    def load_workers(self) -> int | None:
+        """How many generate the load where there are so many client machines; None where all of those do."""
+        wanted = [own.study.load.workers or clients_needed(own.study.load) for own in self.own]
+        return None if None in wanted else max(number or 1 for number in wanted)
+
     def deployable(self, treatment: Treatment) -> Deployable:
         """What a treatment is deployed from."""
         own = self.of(treatment)
@@ -145,6 +152,7 @@ class Plan:
             "files": self.files,
             **({"baseline": self.baseline.id} if self.study.comparison is not None else {}),
             **({"notes": [str(note) for note in self.notes]} if self.notes else {}),
+            "load_workers": self.load_workers,
             "treatments": [self._treatment_data(treatment) for treatment in self.treatments],
         }
 
@@ -203,12 +211,15 @@ def make_plan(document: Document, load: Loader | None = None) -> Plan:
             notes.append(each.document.problem(place, text))
         if unscaled := misfits.unscaled(own.study, own.application):
             notes.append(each.document.problem(("scaling",), unscaled))
+        if too_few := client_machines.too_few(own.study, own.application.url):
+            notes.append(each.document.problem(("load", "rates"), too_few))
         if own.application.url is not None:
             notes.append(each.document.problem(("application",), external.warning(own.application.url)))
     factors.refuse([*problems, *_kinds(varied)])
     treatments, owns = zip(*made, strict=True)
     first = _loaded(varied[0].document, varied[0].study, load)
-    study = study.model_copy(update={"load": owns[0].study.load, "workloads": {}})
+    of_first = {"load": owns[0].study.load, "cluster": owns[0].study.cluster, "workloads": {}}
+    study = study.model_copy(update=of_first)
     return Plan(study, first.application, first.digest, treatments, owns, tuple(dict.fromkeys(notes)))
 
 
@@ -238,11 +249,12 @@ def _own(varied: factors.Varied, application: Application, folder: Path) -> Own:
     load, files = load_files.resolve(document, study.load, folder)
     if application.url is not None:
         load = external.over_tls(load, application.url)
+    cluster = client_machines.enough(study.cluster, load)
     services = dict(application.services)
     for name, count in study.replicas.items():
         services[name] = services[name].model_copy(update={"replicas": count})
     return Own(
-        study=study.model_copy(update={"load": load, "workloads": {}}),
+        study=study.model_copy(update={"load": load, "cluster": cluster, "workloads": {}}),
         application=application.model_copy(update={"services": services}),
         script=load_files.script(document, study, folder),
         data=load_files.data(document, study, folder),

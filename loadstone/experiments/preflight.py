@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from loadstone import plugins
-from loadstone.experiments import costs, emulation, environments, hardware, tuning
+from loadstone.experiments import client_machines, costs, emulation, environments, hardware, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.hardware import Hardware
 from loadstone.experiments.interference import chosen as interference
@@ -82,6 +82,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
         sketched = sketch(infrastructure_of(plan.of(treatment).study.cluster, "preflight"), treatment)
         nodes |= {node.name: node for node in sketched.nodes}
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
+        findings += client_machines.findings(plan.of(treatment).study, sketched.nodes)
         findings += environments.findings(plan, treatment, sketched.nodes)
         findings += emulation.software_processors(plan, sketched.nodes, emulated_ok)
         with temporary.directory("preflight") as folder:

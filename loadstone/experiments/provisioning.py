@@ -19,6 +19,7 @@ from loadstone.model.guest import Vm
 from loadstone.model.records.node import Change
 from loadstone.model.trial import Treatment
 from loadstone.orchestration.external import kind_of
+from loadstone.workloads.members import clients_needed
 
 
 class Demand(NamedTuple):
@@ -83,6 +84,7 @@ def machine_needs(plan: Plan) -> MachineNeeds:
         software=tuple(sorted({wanted.software for _, wanted in needed})),
         managers=max(wanted.managers for _, wanted in needed),
         workers=max(cluster.workers for cluster, _ in needed),
+        clients=max(clients_needed(own.study.load) or 1 for own in plan.own),
     )
 
 

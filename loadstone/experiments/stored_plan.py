@@ -73,7 +73,7 @@ def _study(data: Mapping[str, Any]) -> Study:
     """Release 0.1.0 listed the addresses of load workers, none where it generated the load alone."""
     load = data["load"]
     if isinstance(workers := load.get("workers"), list):
-        load = {**load, "workers": max(1, len(workers))}
+        load = {**load, "workers": len(workers) or None}
     return Study.model_validate({**data, "load": load})
 
 

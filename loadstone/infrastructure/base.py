@@ -121,6 +121,11 @@ class Infrastructure(ABC):
         """What of a study's ``cluster`` it cannot do, each with the key."""
         yield from ()
 
+    @classmethod
+    def client_machines(cls, cluster: Cluster) -> int | None:
+        """How many machines can generate load, this one where no other does; None where only the cluster knows."""
+        return 1
+
     def in_guests(self, vm: Vm) -> Infrastructure:
         """The same with a virtual machine in place of each host; only where it makes some."""
         raise NotImplementedError(f"{self.name} makes no virtual machines")

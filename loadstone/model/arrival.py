@@ -60,6 +60,11 @@ class Phase(Model):
         """Whether the rate is ever above 0."""
         return any((self.rate, self.from_, self.to, self.mean))
 
+    @property
+    def peak(self) -> float:
+        """The highest factor."""
+        return max(self.rate or 0.0, self.from_ or 0.0, self.to or 0.0, (self.mean or 0.0) + abs(self.amplitude or 0.0))
+
 
 class ArrivalProcess(Model):
     """What all processes have in common."""
@@ -70,6 +75,11 @@ class ArrivalProcess(Model):
         """The ``arrival`` of a plan of ``stone load`` at this mean rate, in requests/s; pure."""
         keys = self.model_dump(by_alias=True, exclude_none=True, exclude={"process"})
         return {"process": self.process, "rate": rate, **_in_seconds(keys)}
+
+    @property
+    def peak(self) -> float:
+        """The highest rate that lasts, relative to the load's; a trace's own bursts are not known here."""
+        return 1.0
 
     def __str__(self) -> str:
         """As text: ``zipf with n, shape``; the name alone for a process without keys of its own."""
@@ -100,6 +110,10 @@ class Shaped(ArrivalProcess):
         yield from wrong
         if phases and not wrong and not any(phase.sends for phase in phases):
             yield ("shape",), "the rate is 0 all the time; give a phase that sends"
+
+    @property
+    def peak(self) -> float:
+        return max((phase.peak for phase in self.shape or []), default=1.0)
 
 
 class Constant(Shaped):
@@ -139,6 +153,10 @@ class OnOff(Shaped):
     off: Annotated[Span, Field(examples=["1s"])]
     """How long a silence lasts on average."""
 
+    @property
+    def peak(self) -> float:
+        return super().peak * (self.on + self.off) / self.on
+
 
 class ModulatedState(Model):
     """One state of a Markov-modulated Poisson process."""
@@ -164,6 +182,11 @@ class Mmpp(Shaped):
         elif not any(state.factor for state in self.states):
             yield ("states",), "every factor is 0; give one that is not"
         yield from super().findings()
+
+    @property
+    def peak(self) -> float:
+        mean = sum(state.factor * state.dwell for state in self.states) / sum(state.dwell for state in self.states)
+        return super().peak * max(state.factor for state in self.states) / mean
 
 
 class Replay(ArrivalProcess):

@@ -27,8 +27,9 @@ class Instances(Model):
     """The network that they share, where the site has several."""
     login: Annotated[str | None, Field(examples=["cc"])] = None
     """The user that the image has for SSH, who may use sudo without a password; by default the provider's usual."""
-    clients: Annotated[int, Field(ge=0, le=100)] = 1
-    """Machines that generate load, beside managers and workers. With 0 the machine that starts the study does."""
+    clients: Annotated[int | None, Field(ge=0, le=100)] = None
+    """Machines that generate load, beside managers and workers; by default as many as the study's highest rate needs,
+    one at least. With 0 the machine that starts the study does."""
     hold: Duration = 8 * 3600.0
     """How long machines are reserved where the provider leases them. They are given back when the study ends."""
     price: Price | None = None

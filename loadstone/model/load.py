@@ -176,9 +176,10 @@ class Load(Model):
     """What generates the load: ``stone``, which is Loadstone's own, or ``wrk``, ``wrk2``, ``k6``, ``hey``, ``oha``."""
     script: Script | None = None
     """Arguments and environment of a Lua workload."""
-    workers: Annotated[int, Field(ge=1, le=1000)] = 1
-    """How many hosts generate a share of the load each: the machines with the role ``client``, in turn where there are
-    fewer of them."""
+    workers: Annotated[int | None, Field(ge=1, le=1000)] = None
+    """How many load workers generate a share each, on the machines with the role ``client``, in turn where there are
+    fewer of them. By default one on each of as many machines as the highest rate needs, at 20,000 requests/s for each
+    of ``threads``; on all of them where answers decide the rate (a search, a closed loop without ``pace``)."""
 
     def findings(self) -> Iterator[Finding]:
         yield from self._how_much()
@@ -254,7 +255,7 @@ class Load(Model):
                 yield ("most_connections",), f"{self.most_connections} is below 'connections', {self.connections}"
         if self.source_addresses and (protocol != "http/1.1" or self.tls is not None):
             yield ("source_addresses",), "only http/1.1 without TLS is sent from chosen addresses; remove them"
-        elif self.source_addresses and self.workers > 1:
+        elif self.source_addresses and (self.workers or 1) > 1:
             yield ("source_addresses",), "are of one machine, and 'workers' are several; remove one"
         if protocol != "http/1.1" and self.policy != "fixed":
             yield ("policy",), f"{protocol} keeps its connections; write policy: fixed"
@@ -280,6 +281,15 @@ class Load(Model):
     def kind(self) -> Literal["rates", "capacity", "closed"]:
         """How much load there is: at given rates (a trace's own is one), in a search, or that of clients."""
         return "capacity" if self.capacity is not None else "closed" if self.closed is not None else "rates"
+
+    @property
+    def highest_rate(self) -> float | None:
+        """The most requests/s that are ever scheduled; None where answers or a trace decide."""
+        if self.closed is not None:
+            return self.closed.pace
+        if self.rates is None:
+            return None
+        return max(self.rates) * (1.0 if isinstance(self.arrival, str) else self.arrival.peak)
 
     @property
     def objective(self) -> Slo | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.machines import connect
 from loadstone.model.cluster import Node
 from loadstone.model.load import Load
+
+THREAD_LIMIT = 20_000.0
+"""Requests/s of a load thread: the highest rate at which its lateness is measured (docs/explanation/performance.md)."""
 
 
 @dataclass(frozen=True)
@@ -19,16 +23,37 @@ class LoadWorker:
     command: tuple[str, ...]
 
 
-def members(load: Load, clients: Sequence[Node]) -> tuple[LoadWorker, ...]:
-    """The load workers of a run: ``load.workers``, at least one a client; none where this machine generates it alone.
+def clients_needed(load: Load) -> int | None:
+    """How many client machines the highest rate of a study needs; None where answers or a trace decide the rate."""
+    if load.driver != Load.model_fields["driver"].default:  # others generate load on one machine
+        return 1
+    rate = load.highest_rate
+    return None if rate is None else math.ceil(rate / (THREAD_LIMIT * load.threads))
 
-    Clients have equal shares of them; those of one client share its cores evenly.
+
+def shortage(load: Load, clients: int) -> str | None:
+    """Why so many client machines are too few for the highest rate, as a sentence; None where they are enough, or
+    ``load.workers`` says how many load workers there are."""
+    needed = clients_needed(load)
+    if load.workers is not None or needed is None or needed <= clients:
+        return None
+    limit = f"{THREAD_LIMIT * load.threads:,.0f} requests/s each"
+    there = "there is 1" if clients == 1 else f"there are {clients}"
+    return f"{load.highest_rate:,.0f} requests/s need {needed} client machines, at {limit}; {there}"
+
+
+def members(load: Load, clients: Sequence[Node]) -> tuple[LoadWorker, ...]:
+    """The load workers of a run; none where this machine generates it alone.
+
+    ``load.workers`` of them have equal shares of the clients, and those of one client share its cores evenly. Without
+    it there is one on each of as many clients as the highest rate needs, or on all where answers decide the rate.
     """
-    if load.workers == 1 and all(client.reach.local for client in clients):
+    total = load.workers or min(clients_needed(load) or len(clients), len(clients))
+    used = clients[:total]
+    if total <= 1 and all(client.reach.local for client in used):
         return ()
-    total = max(load.workers, len(clients))
-    numbers = [len(range(index, total, len(clients))) for index in range(len(clients))]
-    return tuple(member for client, number in zip(clients, numbers, strict=True) for member in _on(client, number))
+    numbers = [len(range(index, total, len(used))) for index in range(len(used))]
+    return tuple(member for client, number in zip(used, numbers, strict=True) for member in _on(client, number))
 
 
 def _on(client: Node, number: int) -> list[LoadWorker]:

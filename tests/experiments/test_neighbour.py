@@ -14,6 +14,7 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interference.neighbour import beside, placed
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
+from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Neighbour
 from loadstone.model.records import TrialSummary
@@ -117,6 +118,17 @@ def test_it_is_deployed_once_and_loaded_in_each_trial(tmp_path: Path) -> None:
     assert offer.duration_s > 60, "longer than the trial"
     file = json.loads((ledger.folder / "trials" / ledger.records[0].trial_id / "interference.json").read_text())
     assert (file["level"], file["problems"]) == ("shop,rate:5", [])
+
+
+def test_its_load_comes_from_the_last_client_and_the_last_of_its_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual: dict[str, Any] = {"address": "127.0.0.1", "memory": 2**33}
+    clients = [Node(name=f"client-{n}", role="client", cpus=(2 * n, 2 * n + 1), **usual) for n in (1, 2)]
+    worker = Node(name="worker", role="worker", cpus=(1,), **usual)
+    monkeypatch.setattr(FakeInfrastructure, "sketch", lambda *_: [*clients, worker])
+    conducted(tmp_path)
+    assert FakeGenerator.offers[0].cpus == (5, 4)
 
 
 def test_its_data_is_reset_with_that_of_the_first(tmp_path: Path) -> None:

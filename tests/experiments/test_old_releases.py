@@ -103,7 +103,7 @@ def half(tmp_path: Path) -> Half:
 
 def test_addresses_of_load_workers_are_their_number(half: Half) -> None:
     _, ledger = half()
-    for listed, number in (([], 1), (["10.0.0.2:7400", "10.0.0.3:7400"], 2)):
+    for listed, number in (([], None), (["10.0.0.2:7400", "10.0.0.3:7400"], 2)):
         written = json.loads((ledger.folder / "plan.json").read_text())
         written["study"]["load"]["workers"] = listed
         (ledger.folder / "plan.json").write_text(json.dumps(written))

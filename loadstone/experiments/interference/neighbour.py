@@ -77,7 +77,7 @@ class OtherApplication(Interference):
         if self._deployed is None:
             raise DeploymentError(f"interference: {self._name} is not deployed")
         self.problems = ()
-        trial = _Trial(self._wanted, self._deployed, self._provision.nodes, folder)
+        trial = _Trial(self._wanted, self._deployed, folder)
         trial.start(longest_s)
         self._trial = trial
 
@@ -106,10 +106,9 @@ class OtherApplication(Interference):
 class _Trial:
     """The load of one trial: ``start``, the window's two edges, ``stop``."""
 
-    def __init__(self, wanted: Neighbour, deployed: Deployed, nodes: Sequence[Node], folder: Path) -> None:
+    def __init__(self, wanted: Neighbour, deployed: Deployed, folder: Path) -> None:
         self._wanted = wanted
         self._deployed = deployed
-        self._nodes = nodes
         self._folder = folder
         self._usage = UsageWindow(deployed.orchestrator)
         self._from_ns: int | None = None
@@ -125,7 +124,8 @@ class _Trial:
         """Start the generator, and return when it sends. Raises DeploymentError."""
         folder = self._folder / _FOLDER
         folder.mkdir(exist_ok=True)
-        clients = [node for node in self._nodes if node.role == "client"]
+        # The measured load has the first clients, and the first of their cores.
+        clients = [node for node in self._deployed.deployment.nodes if node.role == "client"][::-1]
         load = Load(arrival="constant", rates=[self._wanted.rate], wait="tick", record_requests=True)
         self.generator = plugins.find("interference", "application")(
             Offer(
@@ -138,7 +138,6 @@ class _Trial:
                 duration_s=longest_s,
                 seed=load.seed,
                 may_stop=False,
-                # The measured load has the first of them.
                 cpus=clients[0].cpus[::-1] if clients else (),
                 folder=folder,
                 members=members(load, clients),

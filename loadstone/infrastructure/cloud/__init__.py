@@ -57,6 +57,11 @@ class MadeMachines(Infrastructure):
                     f"infrastructure {cls.name!r} needs it; write cluster: {{instances: {{{key}: ...}}}}",
                 )
 
+    @classmethod
+    def client_machines(cls, cluster: Cluster) -> int | None:
+        wanted = cluster.instances.clients if cluster.instances is not None else None
+        return wanted or 1
+
     def preflight(self, software: str, managers: int) -> list[Finding]:
         service = self._service("loadstone-preflight", self._folder)
         try:
@@ -199,7 +204,8 @@ class MadeMachines(Infrastructure):
         return self.service(self._wanted, token, folder)
 
     def _names(self, managers: int) -> list[str]:
-        counts = {"client": self._wanted.clients, "manager": managers, "worker": self.cluster.workers}
+        clients = 1 if self._wanted.clients is None else self._wanted.clients
+        counts = {"client": clients, "manager": managers, "worker": self.cluster.workers}
         return [f"{role}-{number + 1}" for role in _ROLES for number in range(counts[role])]
 
 

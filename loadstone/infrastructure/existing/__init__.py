@@ -11,7 +11,7 @@ from loadstone import plugins
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.software.base import Software
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Cluster, Node
 from loadstone.model.errors import LoadstoneError, PreflightError
 
 
@@ -21,6 +21,10 @@ class Existing(Infrastructure):
     name = "existing"
     software = frozenset(plugins.names("software")) - {"process"}
     names_workers = False
+
+    @classmethod
+    def client_machines(cls, cluster: Cluster) -> int | None:
+        return None
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         kind = _software(software)

@@ -57,6 +57,10 @@ class Hosts(Infrastructure):
         if cluster.inventory is not None and cluster.hosts is not None:
             yield ("hosts",), "the inventory lists the hosts already; remove one of the two"
 
+    @classmethod
+    def client_machines(cls, cluster: Cluster) -> int | None:
+        return sum("client" in host.roles for host in cls._read(cluster).hosts.values()) or 1
+
     def preflight(self, software: str, managers: int) -> list[Finding]:
         roles = self._roles(managers)
         for what, there, wanted, remedy in (

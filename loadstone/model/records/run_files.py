@@ -85,7 +85,7 @@ class LoadPart(_Lenient):
 
     @property
     def generators(self) -> int:
-        """The hosts that generated the load; earlier releases listed their addresses, none where it was one alone."""
+        """The load workers that the study gives, 1 where it gives none; release 0.1.0 listed their addresses."""
         return max(1, len(self.workers)) if isinstance(self.workers, list) else self.workers or 1
 
 
