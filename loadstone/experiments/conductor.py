@@ -96,7 +96,7 @@ class Conductor:
                 own = self._plan.of(trial.treatment)
                 reset = own.study.trial.reset
                 runner = TrialRunner(own.application, own.study.load, reset, self._driver, self._listener, self._events)
-                measured = runner.run(trial, deployed, self._provider.provision.nodes, folder)
+                measured = runner.run(trial, deployed, folder)
         except DeploymentError as error:
             if (
                 not self._ledger.records

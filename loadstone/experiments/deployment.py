@@ -123,7 +123,7 @@ class Deployed:
                 self.orchestrator,
                 self.deployment,
                 deployable.dataset,
-                _client(provision.nodes),
+                _client(self.deployment.nodes),
             )
         except BaseException:
             self.observation.stop()

@@ -20,7 +20,6 @@ from loadstone.experiments.verdict import Verdict, invalid, judge
 from loadstone.experiments.wall_clock import WallClocks
 from loadstone.model import records
 from loadstone.model.application import Application
-from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.model.load import Load
 from loadstone.model.records import Observed, TrialSummary
@@ -73,22 +72,22 @@ class TrialRunner:
         self._listener = listener
         self._events = events
 
-    def run(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
+    def run(self, trial: Trial, deployed: Deployed, folder: Path) -> Measured:
         """Run one trial into ``folder``; what fails makes it invalid."""
         audit = _audit(deployed, folder)
         wrong = _mismatches(audit)
-        measured = Measured(invalid(*wrong)) if wrong else self._measure(trial, deployed, nodes, folder)
+        measured = Measured(invalid(*wrong)) if wrong else self._measure(trial, deployed, folder)
         found = dict.fromkeys(row.effective for row in audit if row.what == "environment")
         return replace(measured, environment=", ".join(found) or deployed.treatment.settings.environment)
 
-    def _measure(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
+    def _measure(self, trial: Trial, deployed: Deployed, folder: Path) -> Measured:
         clocks = WallClocks(deployed.orchestrator.deployment.nodes)
         if self._reset == "per-trial":
             self._listener.step("resetting state")
             deployed.reset(self._listener)
         before = deployed.seeder.counts()
         window = UsageWindow(deployed.orchestrator)
-        offer = self._offer(trial, deployed, nodes, folder, window)
+        offer = self._offer(trial, deployed, folder, window)
         channels = Channels(deployed.orchestrator.deployment.nodes)
         try:
             before_ms = self._driver.reference_ms()
@@ -151,11 +150,9 @@ class TrialRunner:
             observed = deployed.observation.end(deployed.orchestrator, span, sent)
         return summary, observed
 
-    def _offer(
-        self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path, window: UsageWindow
-    ) -> Offer:
+    def _offer(self, trial: Trial, deployed: Deployed, folder: Path, window: UsageWindow) -> Offer:
         load = self._offered
-        clients = [node for node in nodes if node.role == "client"]
+        clients = [node for node in deployed.deployment.nodes if node.role == "client"]
         return Offer(
             targets=tuple(deployed.targets()),
             workload=deployed.workload(),

@@ -1,6 +1,7 @@
-"""The container on each worker of an existing cluster, into which `stone node` is started.
+"""The container on each node of an existing cluster that runs replicas or generates load.
 
-It opens no port and does nothing by itself: any user who may `exec` in the cluster may read its node.
+`stone node` is started into it, on clients also load workers and what seeds stores. It opens no port and does nothing
+by itself: any user who may `exec` in the cluster may read its node.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ MOUNTS = exec.MOUNTS
 """What it sees of its node, read-only, with what is mounted below: folders of the container by folder of the node."""
 ARGUMENTS = ("wait",)
 """Of ``stone``."""
+SCRATCH = "/tmp"
+"""The only folder that it may write to, which ends with it: for files of the load."""
 
 
 def nodes(deployment: Deployment) -> list[Node]:
-    """The workers on which it waits."""
-    return [node for node in deployment.nodes if node.role == "worker" and node.reach.through_cluster]
+    """The nodes on which it waits."""
+    return [node for node in deployment.nodes if node.role != "manager" and node.reach.through_cluster]

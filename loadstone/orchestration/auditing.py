@@ -69,7 +69,7 @@ def audit_container(
         why = "; ".join(filter(None, (found.why, standing.absent or "no process of it runs")))
         return [row(what="container", wanted="running", effective=why)]
     node = next((node for node in deployment.nodes if node.name == found.node), None)
-    cores = node.cpus if node is not None else ()
+    cores = _cores_for_containers(node, facts) if node is not None else ()
     wanted = NodeLimits(cpu=replica.resources.cpu, memory=replica.resources.memory, cores=cores)
     allowed = deployment.allowed.get(replica.service) or [
         node.name for node in deployment.nodes if node.role == "worker"
@@ -82,6 +82,12 @@ def audit_container(
     if node is None or facts is None:
         return [*rows, row(what="environment", wanted=deployment.environment or "container", effective="unknown")]
     return [*rows, *_environment(replica, node, deployment, "container", files, facts, standing.environment)]
+
+
+def _cores_for_containers(node: Node, facts: Facts | None) -> tuple[int, ...]:
+    """Those that containers may use. A cluster that was there before tells how many a node has, not which: there, the
+    container that reads has the same as replicas."""
+    return facts.cpus if node.reach.through_cluster and facts is not None else node.cpus
 
 
 def _environment(

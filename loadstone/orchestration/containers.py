@@ -19,11 +19,12 @@ from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.machines import exec
 from loadstone.model.application import Entry
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Node, Role
 from loadstone.model.deployment import DATA, Deployment, FoundReplica, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Subject, Used
+from loadstone.orchestration import agent
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.environment import Files
@@ -115,14 +116,14 @@ class Containers(Orchestrator):
         return node.model_copy(update={"reach": node.reach.model_copy(update={"options": options})})
 
     def _missing_ways(self) -> Iterator[Finding]:
-        """Why the kernel of workers cannot be read, as far as that is known before anything is deployed."""
+        """Why machines cannot be reached, as far as that is known before anything is deployed."""
         workers = [node for node in self.deployment.nodes if node.role == "worker"]
-        software = {node.reach.options["software"] for node in workers if node.reach.through_cluster}
+        software = {node.reach.options["software"] for node in agent.nodes(self.deployment)}
         for client in filter(None, map(exec.missing_client, software)):
             message = f"{client} is not installed: it leads to your cluster's nodes, which know the limits in force"
             yield Finding(client, "error", message, f"install {client}, and let it reach your cluster")
         by_login = [node for node in workers if node.reach.transport == "ssh"]
-        for name, why in Reader(by_login).unreachable().items():
+        for name, why in Reader(by_login).unreachable("worker").items():
             message = f"{why}; its limits could not be read back"
             yield Finding(name, "error", message, f"let `ssh {name}` log in without a question, as root or with sudo")
 
@@ -170,10 +171,14 @@ class Containers(Orchestrator):
     def ready(self, stores_only: bool = False) -> None:
         started = time.monotonic()
         self._await([replica for replica in self.deployment.replicas if replica.store or not stores_only], started)
-        if not stores_only:
+        if stores_only:
+            if any(replica.store for replica in self.deployment.replicas):
+                self._wait_for_machines("client", "stores cannot be seeded")
+        else:
             for entry in self.deployment.entries:
                 self._wait_for_entry(entry, started)
-            self._wait_for_machines()
+            self._wait_for_machines("client", "load cannot be generated")
+            self._wait_for_machines("worker", "limits cannot be read back")
         self._born |= {found.name: found.container for found in self._find()}
 
     def _await(self, wanted: list[Replica], started: float) -> None:
@@ -218,17 +223,17 @@ class Containers(Orchestrator):
                 raise DeploymentError(f"{entry.service} is ready, but cannot be reached: {reason}")
             time.sleep(_POLL_S)
 
-    def _wait_for_machines(self) -> None:
-        """The kernels of workers elsewhere can be read: without them the limits in force are unknown."""
+    def _wait_for_machines(self, role: Role, otherwise: str) -> None:
+        """The machines of a role answer; raises DeploymentError with what is the case otherwise, and why."""
         started = time.monotonic()
-        while unreachable := self._reader.unreachable():
+        while unreachable := self._reader.unreachable(role):
             if time.monotonic() - started > _MACHINES_WITHIN_S:
                 reasons = [*unreachable.values(), *self._why_no_agent()]
-                raise DeploymentError("limits cannot be read back:" + "".join(f"\n  {why}" for why in reasons))
+                raise DeploymentError(f"{otherwise}:" + "".join(f"\n  {why}" for why in reasons))
             time.sleep(_POLL_S)
 
     def _why_no_agent(self) -> list[str]:
-        """Why the containers that wait on workers do not run, in the cluster's words, where it can say so."""
+        """Why the containers that wait on nodes do not run, in the cluster's words, where it can say so."""
         return []
 
     def addresses(self, service: str, port: str) -> list[str]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from loadstone.infrastructure.machines import Machine, connect, in_parallel
 from loadstone.infrastructure.machines.base import ReplicaPart
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Node, Role
 from loadstone.model.deployment import FoundReplica
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.records.node import Facts, Standing, Subject
@@ -44,10 +44,10 @@ class Reader:
         known = bool(found) and all(replica.node in self._nodes for replica in found)
         return known and all(in_parallel(_new_peaks, self._by_machine(found)))
 
-    def unreachable(self) -> dict[str, str]:
-        """The workers on other machines that cannot be read now, with the reason."""
-        workers = [node for node in self._nodes.values() if node.role == "worker" and not node.reach.local]
-        reasons = zip(workers, in_parallel(_why_unreachable, workers), strict=True)
+    def unreachable(self, role: Role) -> dict[str, str]:
+        """The nodes of a role on other machines that do not answer now, with the reason."""
+        nodes = [node for node in self._nodes.values() if node.role == role and not node.reach.local]
+        reasons = zip(nodes, in_parallel(_why_unreachable, nodes), strict=True)
         return {node.name: why for node, why in reasons if why}
 
     def _why_nowhere(self, replica: FoundReplica) -> str:

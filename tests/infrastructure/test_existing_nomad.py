@@ -90,6 +90,18 @@ def test_nodes_that_take_nothing_are_left_out(server: Answering) -> None:
     assert [each.name for each in nomad.find().nodes[1:]] == ["good"]
 
 
+def test_nodes_whose_metadata_say_so_are_clients(server: Answering) -> None:
+    """What limits mean, and whether Consul is there, matters where replicas run."""
+    alone = node(2, **{"cpu.totalcompute": "9000"})
+    del alone["consul.version"]
+    server.answers |= cluster({"one": node(1), "load": alone})
+    _, there = server.answers["/v1/node/id-load"]
+    server.answers["/v1/node/id-load"] = (200, there | {"Meta": {"loadstone.role": "client"}})
+    provision = nomad.find()
+    assert [(each.name, each.role) for each in provision.nodes] == [("load", "client"), ("one", "worker")]
+    assert provision.access is not None and provision.access.extra["mhz"] == "1000"
+
+
 def test_a_node_without_docker_gets_no_replicas_whatever_else_it_runs(server: Answering) -> None:
     bare = {**node(3, **{"driver.raw_exec": "1", "driver.exec": "1"}), "driver.docker": ""}
     server.answers |= cluster({"one": node(1), "bare": bare})

@@ -96,6 +96,23 @@ def test_nodes_that_take_pods_are_workers(kubeconfig: Path) -> None:
     assert provision.access.extra == {"context": "mine", "managers": "1"}
 
 
+def test_labelled_nodes_are_clients_whose_own_taint_is_no_hindrance(kubeconfig: Path, server: Answering) -> None:
+    own = [{"key": "loadstone.role", "value": "client", "effect": "NoSchedule"}]
+    nodes = [
+        node("worker-a", "10.0.0.2"),
+        node("load-a", "10.0.0.3", taints=own),
+        node("load-b", "10.0.0.4"),
+        node("load-c", "10.0.0.5", taints=[*own, {"key": "gpu", "effect": "NoSchedule"}]),
+        node("load-d", "10.0.0.6", unschedulable=True),
+        node("tainted", "10.0.0.7", taints=own),
+    ]
+    for each in nodes[1:5]:
+        each["metadata"]["labels"]["loadstone.role"] = "client"
+    server.answers[NODES] = (200, {"items": nodes})
+    there = [(each.name, each.role) for each in found.find().nodes]
+    assert there == [("load-a", "client"), ("load-b", "client"), ("worker-a", "worker")], "and this machine is none"
+
+
 def test_the_user_s_token_is_sent(kubeconfig: Path, server: Answering) -> None:
     found.find()
     assert {headers["authorization"] for _, headers in server.received} == {"Bearer secret"}

@@ -33,6 +33,9 @@ workloads:
 """
 
 
+WITH_STORE = FOREIGN.replace(
+    "workloads:", "  cache: {tier: caching, runs: {software: memcached}, resources: {cpu: 0.5}}\nworkloads:"
+)
 FAR = {"software": "kubernetes", "node": "worker-1", "kubeconfig": "~/.kube/config"}
 
 
@@ -44,6 +47,13 @@ def nodes(here: bool) -> list[Node]:
 
 def deployment(here: bool = False) -> Deployment:
     return deployed(parse(FOREIGN), nodes(here))
+
+
+def with_client_nodes(application: str = FOREIGN) -> Deployment:
+    """Two nodes of the cluster generate the load, one runs replicas."""
+    _, worker = nodes(here=False)
+    clients = [worker.model_copy(update={"name": f"load-{n}", "role": "client"}) for n in (1, 2)]
+    return deployed(parse(application), [*clients, worker])
 
 
 class Fixed(Reader):
@@ -72,19 +82,19 @@ def test_a_container_waits_where_a_worker_is_reached_through_its_cluster() -> No
 
 
 def test_ready_waits_for_machines_and_names_the_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    times: list[int] = []
+    roles: list[str] = []
 
-    def unreachable(self: Reader) -> dict[str, str]:
-        times.append(1)
-        return {"worker-1": "worker-1: no pod of loadstone-agent runs there"} if times[1:] else {}
+    def unreachable(self: Reader, role: str) -> dict[str, str]:
+        roles.append(role)
+        return {"worker-1": "worker-1: no pod of loadstone-agent runs there"} if roles[3:] else {}
 
     monkeypatch.setattr(Reader, "unreachable", unreachable)
     monkeypatch.setattr(containers, "_MACHINES_WITHIN_S", 0)
     fake = Fake(deployment(), tmp_path)
     fake.ready(stores_only=True)
-    assert times == []
+    assert roles == [], "without stores nothing is seeded"
     fake.ready()
-    assert len(times) == 1
+    assert roles == ["client", "worker"]
     with pytest.raises(DeploymentError) as raised:
         fake.ready()
     assert "limits cannot be read back:\n  worker-1: no pod of loadstone-agent runs there" in str(raised.value)
@@ -127,9 +137,32 @@ def test_on_kubernetes_it_is_a_daemonset_of_the_workers_elsewhere(tmp_path: Path
     assert SERVICE_LABEL not in spec["template"]["metadata"]["labels"]  # it is no replica
     assert "values: [worker-1]" in text
     assert container["args"] == ["wait"] and "ports" not in container
-    assert [mount["readOnly"] for mount in container["volumeMounts"]] == [True, True]
-    assert {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]} == {
-        "proc": "/proc",
-        "sys": "/sys",
-    }
+    assert [mount.get("readOnly") for mount in container["volumeMounts"]] == [True, True, None]
+    paths = {volume["name"]: volume.get("hostPath", {}).get("path") for volume in pod["volumes"]}
+    assert paths == {"proc": "/proc", "sys": "/sys", "tmp": None}
     assert "limits" not in container["resources"] and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_nodes_of_kubernetes_that_generate_load_run_no_replicas(tmp_path: Path) -> None:
+    made = with_client_nodes()
+    assert [node.name for node in agent.nodes(made)] == ["load-1", "load-2", "worker-1"]
+    files = Kubernetes(made, tmp_path).render()
+    assert "values: [load-1, load-2, worker-1]" in files["agent.yaml"]
+    pod = yaml.safe_load(files["agent.yaml"])["spec"]["template"]["spec"]
+    assert pod["tolerations"] == [{"key": "loadstone.role", "operator": "Exists"}]
+    assert [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"] if not mount.get("readOnly")] == [
+        "/tmp"
+    ], "load workers keep their files there"
+    assert "{key: kubernetes.io/hostname, operator: NotIn, values: [load-1, load-2]}" in files["services/web.yaml"]
+    placed = made.model_copy(update={"allowed": {"web": ("worker-1",)}})
+    assert "operator: In, values: [worker-1]" in Kubernetes(placed, tmp_path).render()["services/web.yaml"]
+
+
+def test_stores_are_seeded_once_the_clients_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reader, "unreachable", lambda _self, role: {"load-1": f"no {role}"} if role == "client" else {})
+    monkeypatch.setattr(containers, "_MACHINES_WITHIN_S", 0)
+    monkeypatch.setattr(containers.Containers, "_await", lambda *_: None)
+    with pytest.raises(DeploymentError, match=r"stores cannot be seeded:\n  no client\n  no node may run it"):
+        Fake(with_client_nodes(WITH_STORE), tmp_path).ready(stores_only=True)
+    with pytest.raises(DeploymentError, match="load cannot be generated:"):
+        Fake(with_client_nodes(), tmp_path).ready()

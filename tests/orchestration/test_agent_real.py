@@ -12,14 +12,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone import plugins
-from loadstone.infrastructure import builds
+from loadstone.infrastructure import builds, images
 from loadstone.infrastructure.software.nomad import credentials, settings
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import FoundReplica
+from loadstone.model.load import Load
 from loadstone.model.observing import Metrics
 from loadstone.model.records import AuditRow, Observed
 from loadstone.monitoring.nodes import Nodes
 from loadstone.orchestration.containers import Containers
+from loadstone.workloads.base import Offer
+from loadstone.workloads.members import members
+from loadstone.workloads.stone import Stone
 from tests.orchestration.conftest import deployed, parse
 from tests.support import groups
 from tests.support.clusters import ON_CLUSTERS, Shared, SharedClusters, cluster_of
@@ -37,6 +41,21 @@ services:
     ports: {main: 11211}
     replicas: 2
     resources: {cpu: 0.3, memory: 64MiB}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+WEB = """\
+name: web
+entry: {service: web, port: main}
+default_workload: get
+services:
+  web:
+    tier: frontend
+    runs: {image: "STONE"}
+    command: [echo, --listen, "0.0.0.0:8080"]
+    ports: {main: 8080}
+    resources: {cpu: 0.2, memory: 64MiB}
 workloads:
   get: {operations: {get: {path: /}}}
 """
@@ -77,15 +96,11 @@ def _with_volumes(client: Callable[..., settings.Settings]) -> Callable[..., set
 
 
 @pytest.fixture
-def orchestrator(
-    cluster: tuple[str, Shared],
-    own_folders: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Containers]:
-    """Two caches on workers whose machines are reached through their cluster alone."""
+def far(
+    cluster: tuple[str, Shared], own_folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, Shared, list[Node]]:
+    """A cluster with its nodes, whose workers are reached through it alone."""
     name, there = cluster
-    monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
     if name == "nomad":
         monkeypatch.setenv("PATH", str(builds.binary("nomad", print).parent), prepend=os.pathsep)
         for variable, value in credentials.load(there.access).items():
@@ -94,6 +109,16 @@ def orchestrator(
         node.model_copy(update={"reach": as_existing(there, name, node)}) if node.role == "worker" else node
         for node in there.provision.nodes
     ]
+    return name, there, nodes
+
+
+@pytest.fixture
+def orchestrator(
+    far: tuple[str, Shared, list[Node]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Containers]:
+    """Two caches on workers whose machines are reached through their cluster alone."""
+    name, there, nodes = far
+    monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
     deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
     made: Containers = plugins.find("orchestrators", name)(deployment, tmp_path / "run", there.access)
     yield made
@@ -142,3 +167,29 @@ def switch_memory_limit_off(found: FoundReplica) -> None:
     container = groups.of_container(found.container)
     groups.lift(container, "memory")
     groups.lift([place.parent for place in container], "memory")
+
+
+@pytest.mark.parametrize("cluster", ON_CLUSTERS[2:], indirect=True)
+def test_a_client_node_of_the_cluster_generates_the_load(far: tuple[str, Shared, list[Node]], tmp_path: Path) -> None:
+    name, there, (_, manager, worker, other) = far
+    client = other.model_copy(update={"role": "client"})
+    application = parse(WEB.replace("STONE", images.reference("stone", there.access)))
+    deployment = deployed(application, [client, manager, worker], f"clients-{os.getpid()}")
+    made: Containers = plugins.find("orchestrators", name)(deployment, tmp_path / "run", there.access)
+    (tmp_path / "out").mkdir()
+    try:
+        made.apply()
+        made.ready()
+        assert set(made.nodes().values()) == {worker.name}
+        load = Load.model_validate({"rates": [50], "slo": {"p99": "1s"}, "connections": 4})
+        clients = [node for node in made.deployment.nodes if node.role == "client"]
+        offer = Offer(
+            targets=tuple(made.addresses("web", "main")), workload=application.workloads["get"], load=load, rate=50,
+            clients=None, warmup_s=0.5, duration_s=2, seed=1, may_stop=False, cpus=(), folder=tmp_path / "out",
+            members=members(load, clients),
+        )  # fmt: skip
+        summary = Stone().run(offer, lambda _event: None)
+    finally:
+        made.remove()
+    assert [each.name for each in summary.generator.workers] == [client.name]
+    assert summary.counts.completed == summary.counts.offered and summary.counts.offered

@@ -22,7 +22,6 @@ from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, connect
-from loadstone.infrastructure.software.kubernetes.plan import fill
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
@@ -245,11 +244,7 @@ def test_nodes_pull_from_the_user_s_registry(shared: Shared, place: Path, tmp_pa
     folder = place / "pulled"
     folder.mkdir()
     with registry(folder, cluster.nodes[0].address) as host:
-        for node in access.engines:  # as at the start of hosts whose cluster has this registry
-            (folder,) = shared.place.glob(f"data/clusters/*/{node}/node/deployments/cluster/data")
-            trusted = folder / "registries" / host
-            trusted.mkdir(parents=True)
-            (trusted / "hosts.toml").write_text(fill("registry.toml.j2", registry=host))
+        shared.trust(host)
         pulling = replace(access, registry=f"http://{host}/lab", engines={})
         for way in (access, pulling, access):
             made = Kubernetes(deployment(parse(STORES), cluster), tmp_path / "run", way)

@@ -170,10 +170,11 @@ def test_a_container_waits_where_nodes_are_reached_through_the_cluster(tmp_path:
     assert "Job validation successful" in nomad_says(text, tmp_path, "validate")
     read = jobs({"loadstone-agent.hcl": text}, tmp_path)["loadstone-agent"]
     assert read["Type"] == "system" and task(read)["Config"]["network_mode"] == "host"
-    assert task(read)["Config"]["volumes"] == ["/proc:/host/proc:ro", "/sys:/host/sys:ro"]
+    assert task(read)["Config"]["volumes"] == ["/proc:/host/proc:ro", "/sys:/host/sys:ro", "local:/tmp"]
     assert task(read)["Config"]["args"] == ["wait"] and "ports" not in task(read)["Config"]
     assert task(read)["Config"]["readonly_rootfs"] and task(read)["Config"]["cap_drop"] == ["all"]
-    assert read["Constraints"][0]["RTarget"] == "worker-1,worker-2"
+    assert task(read)["Config"]["memory_hard_limit"] > 2**40
+    assert read["Constraints"][0]["RTarget"] == "client,worker-1,worker-2"
 
 
 def nomad_says(text: str, folder: Path, verb: str) -> str:

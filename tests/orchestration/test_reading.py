@@ -17,7 +17,7 @@ from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.reading import Reader
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 from tests.support import groups
-from tests.support.standings import standing, used
+from tests.support.standings import facts, standing, used
 from tests.support.users import wait
 
 MIB = 2**20
@@ -58,6 +58,21 @@ def test_what_cannot_be_read_is_a_mismatch_with_its_reason(reading: Standing, wh
     assert row.effective == f"starting; {why}"
 
 
+def test_a_replica_has_the_cores_that_its_node_has_for_containers() -> None:
+    node = worker(cores=(0, 1)).model_copy(update={"reach": Reach(transport="exec", options={})})
+    deployment = deployed(parse(SERVICES), [two_nodes()[0], node])
+    wanted = deployment.of("geo")[0]
+    there = facts().model_copy(update={"cpus": (2, 3)})  # the cluster counts two, whichever they are
+
+    def cores(effective: tuple[int, ...]) -> AuditRow:
+        limits = InForce(cpu=wanted.resources.cpu, memory=wanted.resources.memory, cores=effective)
+        rows = audit_container(replica(), wanted, deployment, standing(limits, used()), there, "volume")
+        return next(row for row in rows if row.what == "cores")
+
+    assert cores((2, 3)).ok
+    assert (cores((2,)).ok, cores((2,)).wanted, cores((2,)).effective) == (False, "2-3", "2")
+
+
 def test_each_is_read_on_its_machine(tmp_path: Path) -> None:
     options = {"host": "127.0.0.1", "config": str(tmp_path / "none")}
     lost = worker("worker-2").model_copy(update={"reach": Reach(transport="ssh", options=options)})
@@ -72,7 +87,7 @@ def test_each_is_read_on_its_machine(tmp_path: Path) -> None:
         "d-1": "it has no node",
         "e-1": "it has no container",
     }
-    assert reader.unreachable() == {"worker-2": why}
+    assert reader.unreachable("worker") == {"worker-2": why}
     assert not any(reader.new_peaks(some) for some in ([], *([each] for each in found)))
 
 

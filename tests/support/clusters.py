@@ -16,6 +16,7 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
+from loadstone.infrastructure.software.kubernetes.plan import fill
 from loadstone.model.cluster import Cluster
 from tests.support.users import User
 from tests.traces import MACHINE, snapshot
@@ -41,6 +42,14 @@ class Shared:
     def access(self) -> Access:
         assert self.provision.access is not None
         return self.provision.access
+
+    def trust(self, registry: str) -> None:
+        """Let the nodes of Kubernetes pull from a registry without TLS, as at the start of hosts that have this one."""
+        for node in self.access.engines:
+            (folder,) = self.place.glob(f"data/clusters/*/{node}/node/deployments/cluster/data")
+            trusted = folder / "registries" / registry
+            trusted.mkdir(parents=True)
+            (trusted / "hosts.toml").write_text(fill("registry.toml.j2", registry=registry))
 
 
 SharedClusters = Callable[[str], Shared]

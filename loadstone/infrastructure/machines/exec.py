@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure import subprocesses
+from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines.faults import MachineLost
 from loadstone.infrastructure.machines.transport import Transport
+from loadstone.model.errors import PreflightError
 
 MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys"}
 """What a container sees of its node, read-only: folders of the container by folder of the node."""
 CONTAINER = "loadstone-agent"
 """The container that waits; also the name of its job, pods and labels."""
+ROLE = "loadstone.role"
+"""The label of a node that is a ``client``: it generates load, and runs no replicas."""
 _OPTIONS = (
     *("--proc", "/host/proc", "--sys", "/host/sys", "--cgroup", "/host/sys/fs/cgroup"),
     *("--state", "/tmp/loadstone"),  # never written: nothing is deployed through it
@@ -40,7 +44,11 @@ class Exec(Transport, ABC):
     """The command line that must be installed here."""
 
     def deliver(self, program: Path) -> str:
-        del program  # it is in the image
+        if program != stone_binary():  # which is in the image
+            raise PreflightError(
+                f"{program} cannot be copied into a container of the cluster",
+                "use a dataset that the application makes, or let a machine beside the cluster generate the load",
+            )
         return _PROGRAM
 
     def node_options(self) -> list[str]:

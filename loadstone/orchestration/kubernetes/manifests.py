@@ -133,10 +133,11 @@ def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Man
 
 def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
     pod: dict[str, Any] = {}
+    clients = [node.name for node in deployment.nodes if node.role == "client" and node.reach.through_cluster]
     if nodes := deployment.allowed.get(replica.service):
-        expression = FlowMapping(key=HOST_LABEL, operator="In", values=list(nodes))
-        terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-        pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+        pod["affinity"] = affinity("In", nodes)
+    elif clients:  # they generate the load
+        pod["affinity"] = affinity("NotIn", clients)
     # The scheduler evens out what pods request, which is nothing here: their number has to do.
     pod["topologySpreadConstraints"] = [
         {
@@ -158,6 +159,13 @@ def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
     if volumes := _volumes(replica):
         pod["volumes"] = volumes
     return pod
+
+
+def affinity(operator: str, nodes: Iterable[str]) -> dict[str, Any]:
+    """Of a pod that is only placed on these nodes (``In``), or on none of them (``NotIn``)."""
+    expression = FlowMapping(key=HOST_LABEL, operator=operator, values=list(nodes))
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
 def _container(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""What waits on workers of Kubernetes for `stone node` to be started into it: a DaemonSet. Pure."""
+"""What waits on nodes of Kubernetes for `stone` to be started into it: a DaemonSet. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.model.deployment import Deployment
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL
@@ -13,7 +14,7 @@ _APP = "loadstone.agent"
 
 
 def files(deployment: Deployment, pull: str) -> dict[str, str]:
-    """Its file by name; none where the machines of all workers are reached otherwise."""
+    """Its file by name; none where the machines of all nodes are reached otherwise."""
     return {"agent.yaml": manifests.dump([manifest(deployment, pull)])} if agent.nodes(deployment) else {}
 
 
@@ -32,17 +33,16 @@ def manifest(deployment: Deployment, pull: str) -> dict[str, Any]:
 
 
 def _pod(deployment: Deployment, pull: str) -> dict[str, Any]:
-    names = [node.name for node in agent.nodes(deployment)]
-    expression = {"key": manifests.HOST_LABEL, "operator": "In", "values": names}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    folders = [{"name": _volume(path), "hostPath": {"path": path, "type": "Directory"}} for path in agent.MOUNTS]
     return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
+        "affinity": manifests.affinity("In", [node.name for node in agent.nodes(deployment)]),
+        "tolerations": [{"key": ROLE, "operator": "Exists"}],
         "hostNetwork": True,  # the daemon of the node's clock answers on the loopback interface
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 1,
         "containers": [_container(deployment, pull)],
-        "volumes": [{"name": _volume(path), "hostPath": {"path": path, "type": "Directory"}} for path in agent.MOUNTS],
+        "volumes": [*folders, {"name": _volume(agent.SCRATCH), "emptyDir": {}}],
     }
 
 
@@ -59,7 +59,8 @@ def _container(deployment: Deployment, pull: str) -> dict[str, Any]:
             "readOnlyRootFilesystem": True,
         },
         "volumeMounts": [
-            {"name": _volume(path), "mountPath": seen, "readOnly": True} for path, seen in agent.MOUNTS.items()
+            *({"name": _volume(path), "mountPath": seen, "readOnly": True} for path, seen in agent.MOUNTS.items()),
+            {"name": _volume(agent.SCRATCH), "mountPath": agent.SCRATCH},
         ],
     }
 

@@ -117,9 +117,11 @@ def _agent(deployment: Deployment) -> dict[str, Any]:
             "image": deployment.images["stone"],
             "args": list(agent.ARGUMENTS),
             "network_mode": "host",
-            "volumes": [f"{path}:{seen}:ro" for path, seen in agent.MOUNTS.items()],
+            # A relative path is one of the task's own folder.
+            "volumes": [*(f"{path}:{seen}:ro" for path, seen in agent.MOUNTS.items()), f"local:{agent.SCRATCH}"],
             "readonly_rootfs": True,
             "cap_drop": ["all"],
+            "memory_hard_limit": UNLIMITED_MIB,  # of load workers
         },
         "resources": {"cpu": LEAST_MHZ, "memory": 64},
     }

@@ -10,6 +10,7 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.kubernetes_api import KubernetesApi, current_context, not_ready
+from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.infrastructure.namespaces import Namespaces, desk_folder, members_of, nodes_of
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.software.kubernetes.workers import SOCKET
@@ -38,7 +39,10 @@ def check() -> list[Finding]:
 
 
 def find() -> Provision:
-    """Nodes that are ready and take any pod are workers; those of the control plane that do not are managers."""
+    """Nodes that are ready and take any pod are workers; those of the control plane that do not are managers.
+
+    Nodes that are labelled for it are clients, else this machine is.
+    """
     kubeconfig = _kubeconfig()
     if (ours := Namespaces.holding(kubeconfig)) is not None:
         return _emulated(*ours)
@@ -56,7 +60,8 @@ def find() -> Provision:
             **({"managers": str(planes)} if planes else {}),  # a provider's are not to be seen
         },
     )
-    return Provision((client(shared=False), *sorted(nodes, key=lambda node: (node.role, node.name))), access)
+    here = [] if any(node.role == "client" for node in nodes) else [client(shared=False)]
+    return Provision((*here, *sorted(nodes, key=lambda node: (node.role, node.name))), access)
 
 
 def _kubeconfig() -> str:
@@ -84,7 +89,10 @@ def _role(node: dict[str, Any]) -> Role | None:
     taints = [taint for taint in node["spec"].get("taints", []) if taint["effect"] != "PreferNoSchedule"]
     if any(taint["key"] in _CONTROL_PLANE for taint in taints):
         return "manager"
-    return None if taints or node["spec"].get("unschedulable") else "worker"
+    generates = node["metadata"].get("labels", {}).get(ROLE) == "client"
+    if any(taint["key"] != ROLE or not generates for taint in taints) or node["spec"].get("unschedulable"):
+        return None
+    return "client" if generates else "worker"
 
 
 def _is_control_plane(node: dict[str, Any]) -> bool:

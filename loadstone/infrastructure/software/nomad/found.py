@@ -10,11 +10,12 @@ import psutil
 
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.infrastructure.software.docker import context
 from loadstone.infrastructure.software.nomad import api
 from loadstone.infrastructure.software.nomad.api import Unreachable
 from loadstone.infrastructure.software.nomad.settings import CONSUL_PORT
-from loadstone.model.cluster import Node, Reach
+from loadstone.model.cluster import Node, Reach, Role
 from loadstone.model.errors import LoadstoneError, PreflightError
 
 _DEFAULT = "http://127.0.0.1:4646"
@@ -29,6 +30,8 @@ class _Found(NamedTuple):
     attributes: _Attributes
     cores: tuple[int, ...]
     """Those that containers use. The agent computes limits as a part of the cores that it runs on itself."""
+    role: Role
+    """``client`` where the node's metadata say so."""
 
 
 def check() -> list[Finding]:
@@ -63,11 +66,16 @@ def _doubts(name: str, node: _Found) -> Iterator[tuple[str, str]]:
 
 
 def find() -> Provision:
-    """All nodes that are ready, take replicas and run containers as workers."""
-    nodes = {name: node for name, node in _nodes().items() if _runs_containers(node)}
-    workers = [_node(name, node) for name, node in nodes.items()]
+    """All nodes that are ready, take replicas and run containers: workers, and those with the role of clients.
+
+    Without clients this machine is one.
+    """
+    listed = {name: node for name, node in _nodes().items() if _runs_containers(node)}
+    found = [_node(name, node) for name, node in listed.items()]
+    _require_mounts({node.name: listed[node.name] for node in found if not node.reach.local})
+    clients, workers = ([node for node in found if node.role == role] for role in ("client", "worker"))
+    nodes = {node.name: listed[node.name] for node in workers}
     here = [node for node in workers if node.reach.local]
-    _require_mounts({node.name: nodes[node.name] for node in workers if not node.reach.local})
     managers = len(api.nomad([_address()], retry_s=0).get("/v1/status/peers"))
     access = Access(
         "nomad",
@@ -78,7 +86,7 @@ def find() -> Provision:
             "managers": str(managers),
         },
     )
-    return Provision((client(shared=bool(here)), *workers), access)
+    return Provision((*(clients or [client(shared=bool(here))]), *workers), access)
 
 
 def _address() -> str:
@@ -94,7 +102,9 @@ def _nodes() -> dict[str, _Found]:
         node = nomad.get(f"/v1/node/{summary['ID']}")
         cores = node["NodeResources"]["Cpu"].get("ReservableCpuCores")
         found[summary["Name"]] = _Found(
-            node["Attributes"], tuple(cores or range(int(node["Attributes"]["cpu.numcores"])))
+            node["Attributes"],
+            tuple(cores or range(int(node["Attributes"]["cpu.numcores"]))),
+            "client" if (node.get("Meta") or {}).get(ROLE) == "client" else "worker",
         )
     return found
 
@@ -114,7 +124,7 @@ def _node(name: str, found: _Found) -> Node:
     namespace = os.environ.get("NOMAD_NAMESPACE", "default")
     way = {"software": "nomad", "node": name, "address": _address(), "namespace": namespace}
     reach = Reach() if here else Reach(transport="exec", options=way)
-    return Node(name=name, role="worker", address=address, cpus=found.cores, memory=memory, shared=here, reach=reach)
+    return Node(name=name, role=found.role, address=address, cpus=found.cores, memory=memory, shared=here, reach=reach)
 
 
 def _require_mounts(nodes: dict[str, _Found]) -> None:
