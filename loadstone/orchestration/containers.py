@@ -38,6 +38,8 @@ _LAST_LINES = 15
 _ANSWER_S = 5.0
 _MACHINES_WITHIN_S = 60.0
 _KNOWN_AGAIN_WITHIN_S = 30.0
+_WITHOUT: dict[Role, str] = {"client": "it could generate no load", "worker": "its limits could not be read back"}
+"""What is impossible without the machine of a node, by its role."""
 
 
 class Containers(Orchestrator):
@@ -117,15 +119,15 @@ class Containers(Orchestrator):
 
     def _missing_ways(self) -> Iterator[Finding]:
         """Why machines cannot be reached, as far as that is known before anything is deployed."""
-        workers = [node for node in self.deployment.nodes if node.role == "worker"]
         software = {node.reach.options["software"] for node in agent.nodes(self.deployment)}
         for client in filter(None, map(exec.missing_client, software)):
             message = f"{client} is not installed: it leads to your cluster's nodes, which know the limits in force"
             yield Finding(client, "error", message, f"install {client}, and let it reach your cluster")
-        by_login = [node for node in workers if node.reach.transport == "ssh"]
-        for name, why in Reader(by_login).unreachable("worker").items():
-            message = f"{why}; its limits could not be read back"
-            yield Finding(name, "error", message, f"let `ssh {name}` log in without a question, as root or with sudo")
+        by_login = Reader(node for node in self.deployment.nodes if node.reach.transport == "ssh")
+        for role, otherwise in _WITHOUT.items():
+            for name, why in by_login.unreachable(role).items():
+                remedy = f"let `ssh {name}` log in without a question, as root or with sudo"
+                yield Finding(name, "error", f"{why}; {otherwise}", remedy)
 
     def prepare(self, say: Say) -> None:
         self._begin()

@@ -143,6 +143,28 @@ def test_a_swarm_s_nodes_are_workers_where_they_take_tasks(monkeypatch: pytest.M
     assert existing.sketch("swarm", 2)[1:] == list(provision.nodes[1:])  # the memory of this machine changes
 
 
+def labelled(listed: Any) -> Any:
+    return {**listed, "Spec": {**listed["Spec"], "Labels": {"loadstone.role": "client"}}}
+
+
+def test_a_swarm_s_labelled_nodes_are_clients_drained_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        node("desk", "a", "manager"),
+        labelled(node("load-1", "b")),
+        labelled(node("load-2", "c", availability="drain")),
+    ]
+    engine(monkeypatch, "unix:///run/docker.sock", nodes)
+    provision = Existing(Cluster(), "test").provide("swarm", 1, lambda _: None)
+    assert [(each.name, each.role, each.reach.transport) for each in provision.nodes] == [
+        ("load-1", "client", "ssh"),
+        ("load-2", "client", "ssh"),
+        ("desk", "worker", "here"),
+    ], "and this machine is none"
+    engine(monkeypatch, "unix:///run/docker.sock", [labelled(nodes[0]), node("far", "d")])
+    with pytest.raises(PreflightError, match=r"it is this machine.*\n  docker node update --label-rm loadstone\.role"):
+        Existing(Cluster(registry="r.example.org"), "test").provide("swarm", 1, lambda _: None)
+
+
 THREE_MANAGERS = [node("desk", "a", "manager"), *(node(f"m{n}", n, "manager", "drain") for n in "bc")]
 
 

@@ -169,7 +169,7 @@ def switch_memory_limit_off(found: FoundReplica) -> None:
     groups.lift([place.parent for place in container], "memory")
 
 
-@pytest.mark.parametrize("cluster", ON_CLUSTERS[2:], indirect=True)
+@pytest.mark.parametrize("cluster", ON_CLUSTERS[1:], indirect=True)
 def test_a_client_node_of_the_cluster_generates_the_load(far: tuple[str, Shared, list[Node]], tmp_path: Path) -> None:
     name, there, (_, manager, worker, other) = far
     client = other.model_copy(update={"role": "client"})

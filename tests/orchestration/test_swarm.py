@@ -101,6 +101,22 @@ def test_placement_rules_out_all_other_nodes(allowed: list[str] | None, constrai
     assert "placement" not in written["rate"]["deploy"]
 
 
+@pytest.mark.parametrize(
+    ("allowed", "constraints"),
+    [
+        (None, ["node.hostname!=load-1"]),
+        (["worker-1", "worker-3"], ["node.hostname!=load-1", "node.hostname!=worker-2"]),
+        (["worker-2"], ["node.hostname==worker-2"]),
+    ],
+)
+def test_nodes_that_generate_load_run_no_replicas(allowed: list[str] | None, constraints: list[str]) -> None:
+    deployment = hotel(placement=None if allowed is None else {"services": {"geo": allowed}})
+    client = deployment.nodes[0].model_copy(update={"name": "load-1", "reach": Reach(transport="ssh")})
+    written = services(deployment.model_copy(update={"nodes": (client, *deployment.nodes[1:])}))
+    assert written["geo"]["deploy"]["placement"]["constraints"] == constraints
+    assert written["rate"]["deploy"]["placement"]["constraints"] == ["node.hostname!=load-1"]
+
+
 def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> None:
     files = Swarm(foreign(), tmp_path).render()
     stack = tree(files, FILE)

@@ -66,7 +66,7 @@ class ByDocker(Exec):
     def command(self, argv: Sequence[str]) -> list[str]:
         volumes = (f"--volume={folder}:{seen}:ro" for folder, seen in MOUNTS.items())
         # Of the node's own network it only needs the clock's daemon, which answers on the loopback interface.
-        limits = ("--read-only", "--cap-drop=ALL", "--network=host")
+        limits = ("--read-only", "--tmpfs=/tmp", "--cap-drop=ALL", "--network=host")
         run = ["docker", "--host", self.url, "run", "--rm", "--interactive", f"--label={_LABEL}", *volumes, *limits]
         return [*run, f"--entrypoint={argv[0]}", self.image, *argv[1:]]
 

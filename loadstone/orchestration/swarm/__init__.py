@@ -112,14 +112,14 @@ class Swarm(Containers):
         return docker.entrance(deployment)
 
     def _constraints(self, service: str) -> list[str]:
-        """Swarm wants all constraints at once: one node is named, of several the others are ruled out."""
-        allowed = self.deployment.allowed.get(service)
-        if allowed is None:
-            return []
-        if len(allowed) == 1:
-            return [f"node.hostname=={allowed[0]}"]
+        """Swarm wants all constraints at once: one node is named, of several the others are ruled out, as are nodes
+        that generate load."""
         workers = [node.name for node in self.deployment.nodes if node.role == "worker"]
-        return [f"node.hostname!={name}" for name in workers if name not in allowed]
+        clients = [node.name for node in self.deployment.nodes if node.role == "client" and not node.reach.local]
+        allowed = self.deployment.allowed.get(service, workers)
+        if service in self.deployment.allowed and len(allowed) == 1:
+            return [f"node.hostname=={allowed[0]}"]
+        return [f"node.hostname!={name}" for name in [*clients, *workers] if name not in allowed]
 
     @property
     def _stack_name(self) -> str:

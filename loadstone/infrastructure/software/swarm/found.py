@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.infrastructure.software.docker import context
 from loadstone.model.cluster import Node, Reach, Role
 from loadstone.model.errors import PreflightError
@@ -16,7 +17,10 @@ _NANO = 10**9
 
 
 def find() -> Provision:
-    """Nodes that are ready and take tasks are workers, whether they manage or not; drained managers are managers."""
+    """Nodes that are ready and take tasks are workers, whether they manage or not; drained managers are managers.
+
+    Nodes that are labelled for it are clients, drained or not; without any, this machine is one.
+    """
     engine = context.current()
     with docker_errors(engine.url):
         info = engine.api.info()
@@ -32,7 +36,8 @@ def find() -> Provision:
         extra={"managers": str(managers)},
     )
     shared = any(node.reach.local and node.role == "worker" for node in nodes.values())
-    return Provision((client(shared), *sorted(nodes.values(), key=lambda node: (node.role, node.name))), access)
+    here = [] if any(node.role == "client" for node in nodes.values()) else [client(shared)]
+    return Provision((*here, *sorted(nodes.values(), key=lambda node: (node.role, node.name))), access)
 
 
 def _require_manager(engine: Engine, swarm: dict[str, Any]) -> None:
@@ -57,15 +62,28 @@ def _by_login(engine: Engine, name: str) -> Reach:
 
 
 def _takes_part(listed: dict[str, Any]) -> bool:
-    """A drained worker does not."""
-    return bool(listed["Spec"]["Role"] == "manager" or listed["Spec"]["Availability"] == "active")
+    """A drained worker does not, unless it generates load."""
+    return bool(listed["Spec"]["Role"] == "manager" or _role(listed) != "manager")
+
+
+def _role(listed: dict[str, Any]) -> Role:
+    """Of a node that is drained, that of a manager."""
+    if (listed["Spec"].get("Labels") or {}).get(ROLE) == "client":
+        return "client"
+    return "worker" if listed["Spec"]["Availability"] == "active" else "manager"
 
 
 def _node(listed: dict[str, Any], engine: Engine, info: dict[str, Any]) -> Node:
-    name = listed["Description"]["Hostname"]
-    role: Role = "worker" if listed["Spec"]["Availability"] == "active" else "manager"
+    name, role = listed["Description"]["Hostname"], _role(listed)
     if listed["ID"] == info["Swarm"]["NodeID"]:
-        return context.node(name, engine, info).model_copy(update={"role": role})
+        mine = context.node(name, engine, info).model_copy(update={"role": role})
+        if role == "client" and mine.reach.local:
+            raise PreflightError(
+                f"{name}, a node of your swarm, is labelled as a client, and it is this machine, which generates the "
+                "load where no other does",
+                f"docker node update --label-rm {ROLE} --availability drain {name}",
+            )
+        return mine
     resources = listed["Description"]["Resources"]
     manager = (listed.get("ManagerStatus") or {}).get("Addr", "")
     return Node(
