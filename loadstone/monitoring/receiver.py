@@ -1,4 +1,4 @@
-"""The receiver of spans: ``stone spans`` beside the load generator, given orders over its standard input."""
+"""The receiver of spans: ``stone spans`` beside the load generator, which takes orders on its standard input."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.subprocesses import start, stop
 from loadstone.model.errors import DeploymentError
 
@@ -24,11 +25,16 @@ class ReceiverError(Exception):
 
 
 class Receiver:
-    """A child that dies with us. ``grpc`` and ``http`` are the addresses on which spans arrive."""
+    """A child that dies with us. ``grpc`` and ``http`` are the addresses on which spans arrive.
 
-    def __init__(self, arguments: Sequence[str], cpus: Sequence[int]) -> None:
+    ``machine``: where it runs, by default here.
+    """
+
+    def __init__(self, arguments: Sequence[str], cpus: Sequence[int], machine: Machine | None = None) -> None:
         self._complaints: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the child
-        command = [str(stone_binary()), "spans", "--control", *arguments]
+        command = [str(stone_binary()) if machine is None else machine.stone, "spans", "--control", *arguments]
+        if machine is not None:
+            command = machine.command(command)
         self._process = start(
             command, cpus, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints, bufsize=1
         )

@@ -1,7 +1,8 @@
 """The container on each node of an existing cluster that runs replicas or generates load.
 
-`stone node` is started into it, on clients also load workers and what seeds stores. It opens no port and does nothing
-by itself: any user who may `exec` in the cluster may read its node.
+`stone node` is started into it, on clients also load workers, what seeds stores, and the receiver of spans. It opens no
+port and does nothing by itself: any user who may `exec` in the cluster may read its node. On Docker none waits: each
+command has a container of its own.
 """
 
 from __future__ import annotations
@@ -23,3 +24,9 @@ SCRATCH = "/tmp"
 def nodes(deployment: Deployment) -> list[Node]:
     """The nodes on which it waits."""
     return [node for node in deployment.nodes if node.role != "manager" and node.reach.through_cluster]
+
+
+def client(deployment: Deployment) -> Node | None:
+    """The first node that generates load and on which it waits."""
+    waits = (node for node in nodes(deployment) if node.reach.options.get("software") != "docker")
+    return next((node for node in waits if node.role == "client"), None)

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from loadstone.model.cluster import Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Traces
 from loadstone.model.records import Observed, SpanCounts
+from loadstone.monitoring import spans as module
 from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.monitoring.spans import Spans
 from tests.experiments.fakes import FakeOrchestrator
@@ -105,6 +107,41 @@ def test_spans_go_into_the_folder_of_the_trial(
     assert (begin["verb"], begin["file"]) == ("begin", str(tmp_path / "spans.parquet"))
     assert before <= begin["since_ns"] <= time.time_ns(), "what ended before belongs to another trial"
     assert end["verb"] == "end" and end["quiet_s"] > 2, "services send every two seconds"
+
+
+def test_a_client_of_the_cluster_receives_them_from_the_first_trial_on(
+    deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stone(tmp_path, monkeypatch)
+
+    class Client:
+        stone = "/stone"
+
+        def command(self, argv: list[str]) -> list[str]:
+            assert argv[0] == self.stone
+            return [str(tmp_path / "stone"), *argv[1:]]
+
+        def get(self, path: str) -> bytes:
+            return f"content of {path}".encode()
+
+    desk, worker = deployment.nodes
+    client = desk.model_copy(update={"name": "load-1", "address": "10.0.0.9", "reach": Reach(transport="exec")})
+    deployment = deployment.model_copy(update={"nodes": (client, worker)})
+    monkeypatch.setattr(module, "connect", lambda *_: Client())
+    spans = Spans(Traces(), deployment, desk)
+    spans.start()
+    try:
+        assert not (tmp_path / "arguments").exists(), "its container comes with the deployment"
+        assert spans.prepare(deployment).of("geo")[0].environment["STONE_TRACES"] == "10.0.0.9:4317"
+        first, second = (trial(spans, deployment, tmp_path) for _ in range(2))
+    finally:
+        spans.stop()
+    assert first.traces is not None and first.traces.produced is None and first.problems == ()
+    assert second.traces is not None and second.traces.produced == 40
+    assert (tmp_path / "spans.parquet").read_text() == "content of /tmp/spans.parquet"
+    [arguments] = orders(tmp_path, "arguments")
+    assert arguments[2:] == ["--grpc", "10.0.0.9:4317", "--http", "10.0.0.9:4318"]
+    assert [each["file"] for each in orders(tmp_path) if each["verb"] == "begin"] == ["/tmp/spans.parquet"] * 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A Kubernetes cluster that was there before generates its own load, on a node that is labelled for it."""
+"""A Kubernetes cluster that was there before generates its own load and receives its own spans, on a labelled node."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from loadstone.applications import catalogue
@@ -24,6 +25,7 @@ orchestrator: kubernetes
 cluster: {infrastructure: existing, registry: "http://REGISTRY/lab"}
 resources: RESOURCES
 load: {rates: [20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
+traces: {sample: 1}
 trial: {warmup: 1s, duration: 3s}
 """
 
@@ -55,6 +57,9 @@ def test_a_labelled_node_seeds_the_stores_and_generates_the_load(shared: Shared,
     assert found["verdict"] == "held", done.stdout + done.stderr
     (generator,) = json.loads((trial / "summary.json").read_text())["generator"]["workers"]
     assert generator["name"] == "worker-2" and generator["sent"] > 0
+    seen = json.loads((trial / "observed.json").read_text())
+    assert seen["problems"] == [] and seen["traces"]["written"] > 0
+    assert pq.read_metadata(trial / "spans.parquet").num_rows == seen["traces"]["written"]
     assert {row["node"] for row in json.loads((trial / "audit.json").read_text())} == {"worker-1"}
     namespaces = [each["metadata"]["name"] for each in connect(shared.access).items("/api/v1/namespaces")]
     assert [name for name in namespaces if not name.startswith(("kube-", "default"))] == []

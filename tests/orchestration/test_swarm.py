@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from loadstone.infrastructure.base import Access
 from loadstone.model.application import Resources
+from loadstone.model.cluster import Reach
 from loadstone.model.deployment import Deployment
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.docker import errors, fit
