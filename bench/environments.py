@@ -1,8 +1,8 @@
 """What environments cost a study: time from demand to ready, the memory of a guest, and switching between them.
 
-The shop on one worker, by turns as processes of an emulated host, in containers of its engine and in a virtual machine
-in its place, as the blocks of a study have them. Ready is every replica, seeded. What is made once (images of guests
-and of containers) is made in a first block that does not count.
+The shop on one worker, by turns as processes of an emulated host, in containers of its engine, and as both in a virtual
+machine in its place, as the blocks of a study have them. Ready is every replica, seeded. What is made once (images of
+guests and of containers) is made in a first block that does not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from loadstone.model.guest import Accelerator
 from loadstone.model.records.node import Subject
 from loadstone.model.trial import Treatment
 
-ENVIRONMENTS = ("bare", "container", "vm")
+ENVIRONMENTS = ("bare", "container", "vm", "vm-container")
 ROUNDS = 10
 
 
@@ -92,7 +92,8 @@ def measure(plan: Plan, folder: Path) -> _Measured:
                 if number > 0:
                     found.ready.setdefault(_level(treatment), []).append(ready - demanded)
                     found.changes.append(ready - began)
-                    _add_overhead(found, provision)
+                    if _level(treatment) == "vm":
+                        _add_overhead(found, provision)
     finally:
         if deployed is not None:
             deployed.remove()

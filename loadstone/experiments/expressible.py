@@ -11,7 +11,8 @@ from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, abridged, did_you_mean
 from loadstone.model.cluster import Cluster
-from loadstone.model.environment import GUESTS, in_given_guest
+from loadstone.model.environment import GUESTS, Environment, in_given_guest
+from loadstone.model.interference import Stressor
 from loadstone.model.load import SCRIPT, Closed, Load
 from loadstone.model.slo import key_of
 from loadstone.model.study import Settings, Study
@@ -83,6 +84,7 @@ def _environment(study: Study, treatments: Sequence[Settings]) -> Iterator[Findi
         return
     infrastructure: type[Infrastructure] = plugins.find("infrastructure", study.cluster.infrastructure)
     if level in infrastructure.makes:
+        yield from _in_guests(study, infrastructure, level)
         return
     virtual = study.cluster.machine == "vm"
     if level in GUESTS and not virtual:
@@ -91,9 +93,26 @@ def _environment(study: Study, treatments: Sequence[Settings]) -> Iterator[Findi
         message = f"infrastructure {infrastructure.name!r} makes no virtual machines for {level!r}"
         yield ("environment",), f"{message}; {other}declare cluster: {{machine: vm}} where its machines are virtual"
     levels = [each.environment for each in treatments if each.environment is not None]
+    levels = [each for each in levels if each not in infrastructure.makes]
     same = next((each for each in levels if in_given_guest(each) == in_given_guest(level)), level)
     if virtual and same != level:
         yield ("environment",), f"{level!r} is the same as {same!r} on machines that are virtual; keep one"
+
+
+def _in_guests(study: Study, infrastructure: type[Infrastructure], level: Environment) -> Iterator[Finding]:
+    """An orchestrator whose software is not put in virtual machines, and stressors, which are not in their image."""
+    where, orchestrator = _orchestrator(study)
+    able = [
+        each.name
+        for each in _registered("orchestrators")
+        if level in each.environments and each.software in infrastructure.makes[level]
+    ]
+    if orchestrator is not None and level in orchestrator.environments and orchestrator.name not in able:
+        message = f"orchestrator {orchestrator.name!r} does not run in virtual machines of {infrastructure.name!r}"
+        yield where, f"{message}; choose {' or '.join(able)}"
+    if isinstance(study.interference, Stressor):
+        message = f"virtual machines of {infrastructure.name!r} have no stress-ng"
+        yield ("interference",), f"{message}; disturb them with another application, or remove it"
 
 
 def _guest(study: Study, treatments: Sequence[Settings]) -> Iterator[Finding]:

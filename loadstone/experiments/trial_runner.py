@@ -75,7 +75,7 @@ class TrialRunner:
     def run(self, trial: Trial, deployed: Deployed, folder: Path) -> Measured:
         """Run one trial into ``folder``; what fails makes it invalid."""
         audit = _audit(deployed, folder)
-        wrong = _mismatches(audit)
+        wrong = mismatches(audit)
         measured = Measured(invalid(*wrong)) if wrong else self._measure(trial, deployed, folder)
         found = dict.fromkeys(row.effective for row in audit if row.what == "environment")
         return replace(measured, environment=", ".join(found) or deployed.treatment.settings.environment)
@@ -111,7 +111,7 @@ class TrialRunner:
             *checking.among_stores(deployed.seeder.check()),
         ]
         write_json(folder / "checks.json", [row.model_dump() for row in checks])
-        wrong = [*_mismatches(_audit(deployed, folder)), *(row.message for row in checks if not row.ok)]
+        wrong = [*mismatches(_audit(deployed, folder)), *(row.message for row in checks if not row.ok)]
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
         doubts = (*verdict.warnings, *observed.problems, *clocks.warnings())
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
@@ -218,7 +218,7 @@ def _audit(deployed: Deployed, folder: Path) -> list[records.AuditRow]:
     return rows
 
 
-def _mismatches(rows: list[records.AuditRow]) -> list[str]:
+def mismatches(rows: list[records.AuditRow]) -> list[str]:
     """What is not as wanted, as sentences."""
     return [
         f"audit: {row.replica} on {row.node} has {row.what} {row.effective}, requested {row.wanted}"

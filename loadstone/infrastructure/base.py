@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -105,8 +105,9 @@ class Infrastructure(ABC):
     """The keys of ``cluster`` that it follows, of those that not every infrastructure can: ``link``, ``inventory``."""
     self_contained: ClassVar[bool] = False
     """Whether it needs nothing but this machine."""
-    makes: ClassVar[frozenset[str]] = frozenset()
-    """The environments for which it makes virtual machines: ``vm``, ``vm-container``."""
+    makes: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """The environments for which it makes virtual machines (``vm``, ``vm-container``), each with the software that it
+    can put in them."""
     makes_machines: ClassVar[bool] = False
     """Whether it makes machines that cost, and have to be given back."""
     names_workers: ClassVar[bool] = True

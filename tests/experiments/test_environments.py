@@ -57,6 +57,18 @@ def test_machines_that_are_declared_virtual_are_called_so_everywhere() -> None:
     ]  # fmt: skip
 
 
+def test_all_levels_are_in_one_study_in_any_order() -> None:
+    cluster = {"infrastructure": "qemu", "machine": "vm"}
+    levels = ["vm-container", "vm", "container", "bare"]
+    found = [each.settings for each in plan(cluster=cluster, factors={"environment": levels}).treatments]
+    assert [(each.environment, each.orchestrator) for each in found] == [
+        ("vm-container", "compose"),
+        ("vm", "process"),
+        ("vm-container (guest given)", "compose"),
+        ("vm (guest given)", "process"),
+    ]
+
+
 def test_an_environment_that_is_left_out_may_be_what_is_there() -> None:
     left_out = plan()
     assert left_out.treatments[0].settings.environment == "bare"

@@ -9,9 +9,12 @@ import pytest
 
 from loadstone.infrastructure import qemu
 from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.infrastructure.machines import MachineLost
+from loadstone.infrastructure.namespaces import Namespaces, members_of
 from loadstone.infrastructure.qemu import accelerator, guests, image
 from loadstone.infrastructure.qemu.accelerator import Tried
+from loadstone.infrastructure.software.base import Member
+from loadstone.infrastructure.software.process import Process
 from loadstone.model.cluster import Cluster
 from loadstone.model.guest import Vm
 
@@ -51,6 +54,19 @@ def test_programs_that_are_missing_are_named_before_anything_is_made(monkeypatch
     monkeypatch.setattr(image, "image", lambda _: pytest.fail("the image is made"))
     (found,) = qemu.Qemu(CLUSTER, "c").in_guests(Vm()).preflight("process", 0)
     assert (found.level, found.remedy) == ("error", "sudo apt-get install -y qemu-system-x86")
+
+
+def test_a_guest_that_hangs_is_a_problem_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hanging(Process):
+        def trouble(self, member: Member) -> str:
+            raise MachineLost(f"{member.name}: it cannot be reached: timed out", "check that it is up")
+
+    (_, *nodes) = (infrastructure := qemu.Qemu(CLUSTER, "c").in_guests(Vm())).sketch("process", 0)
+    there = {"_emulated": object(), "_software": Hanging(), "_members": members_of(nodes)}
+    for name, value in there.items():
+        monkeypatch.setattr(infrastructure, name, value)
+    monkeypatch.setattr(infrastructure, "_up", lambda _: {"worker-2"})
+    assert infrastructure.problems() == ["worker-1: it is down", "worker-2: it cannot be reached: timed out"]
 
 
 def test_kvm_is_tried_once_a_boot(monkeypatch: pytest.MonkeyPatch) -> None:

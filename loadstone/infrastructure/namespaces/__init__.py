@@ -19,7 +19,7 @@ from loadstone.infrastructure.paths import data_root
 from loadstone.infrastructure.software import preflight
 from loadstone.infrastructure.software.base import Member, Software, lasting
 from loadstone.model.cluster import Cluster, Link, Node, Role
-from loadstone.model.errors import DeploymentError
+from loadstone.model.errors import DeploymentError, LoadstoneError
 
 _DEPLOYMENT = "cluster"
 """What the journals of the hosts call what runs on them."""
@@ -84,7 +84,10 @@ class Namespaces(Infrastructure):
         except BaseException:
             self.release()
             raise
-        return Provision(tuple(nodes), replace(access, cluster=self.entry_name, switch=emulated.switch.daemons))
+        forwarded = ((node.reach, connect(node.name, node.reach).sockets) for node in nodes)
+        sockets = {here: (reach, there) for reach, found in forwarded for here, there in found.items()}
+        access = replace(access, cluster=self.entry_name, switch=emulated.switch.daemons, sockets=sockets)
+        return Provision(tuple(nodes), access)
 
     def _boot(self, emulated: EmulatedHosts, say: Say) -> list[Node]:
         """Make the hosts; the client, and the hosts as nodes."""
@@ -102,10 +105,9 @@ class Namespaces(Infrastructure):
     def problems(self) -> list[str]:
         if self._emulated is None or self._software is None:
             return []
-        up = self._up(self._emulated)
+        up, software = self._up(self._emulated), self._software
         troubles = {
-            member.name: self._software.trouble(member) if member.name in up else "it is down"
-            for member in self._members
+            member.name: _trouble(member, software) if member.name in up else "it is down" for member in self._members
         }
         return lasting(troubles, self._members)
 
@@ -187,6 +189,14 @@ def members_of(nodes: Sequence[Node]) -> list[Member]:
         for node in nodes
         if node.role != "client"
     ]
+
+
+def _trouble(member: Member, software: Software) -> str:
+    """Why a member that runs does not work; one that hangs does not answer."""
+    try:
+        return software.trouble(member)
+    except LoadstoneError as error:
+        return str(error).partition("\n")[0].removeprefix(f"{member.name}: ")
 
 
 def desk_folder(emulated: EmulatedHosts) -> Path:

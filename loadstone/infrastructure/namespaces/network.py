@@ -52,7 +52,7 @@ def subnet_for(hosts: int, used: Iterable[IPv4Network]) -> IPv4Network:
         if not any(subnet.overlaps(network) for network in taken):
             return subnet
     raise PreflightError(
-        f"no subnet for {hosts} hosts is free in {RESERVED}",
+        f"no subnet for {hosts} host{'' if hosts == 1 else 's'} is free in {RESERVED}",
         "`ip route` shows what has them; `loadstone down` removes emulated hosts that were left",
     )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import ClassVar
+
 from loadstone.infrastructure.base import Finding, Infrastructure, Say
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces import Namespaces, nodes_of
@@ -16,14 +19,18 @@ from loadstone.model.units import format_memory
 _KEPT = 2 * 2**30
 """Memory that guests leave to the machine."""
 _LEAST = 256 * 2**20
+"""That each of them needs where the study does not say."""
 
 
 class Qemu(Namespaces):
-    """Treatments in ``vm`` run in guests, others on the emulated hosts that guests stand for."""
+    """Treatments in ``vm`` and ``vm-container`` run in guests, others on the emulated hosts that guests stand for."""
 
     name = "qemu"
     follows = frozenset()
-    makes = frozenset({"vm"})
+    makes: ClassVar[dict[str, frozenset[str]]] = {
+        "vm": frozenset({"process"}),
+        "vm-container": frozenset({"docker", "swarm"}),
+    }
 
     def in_guests(self, vm: Vm) -> Infrastructure:
         return InGuests(self.cluster, self.entry_name, vm)
@@ -33,7 +40,7 @@ class InGuests(Namespaces):
     """One guest in place of each host. The journal has them as hosts, by which they are removed."""
 
     name = "qemu"
-    software = frozenset({"process"})
+    software = frozenset.union(*Qemu.makes.values())
     follows = frozenset()
 
     def __init__(self, cluster: Cluster, entry_name: str, vm: Vm) -> None:
@@ -54,11 +61,16 @@ class InGuests(Namespaces):
             return [*findings, Finding("qemu", "error", str(error))]
         if tried.why:
             findings.append(Finding("kvm", "warning", f"{tried.why}: guests are emulated by software, which is slow"))
-        memory = self.sketch(software, managers)[-1].memory
-        if memory < _LEAST:
-            message = f"{format_memory(memory)} is left for each guest"
-            findings.append(Finding("memory", "error", message, "set fewer cluster.workers, or close programs"))
-        return findings
+        return [*findings, *self._too_much_memory(managers)]
+
+    def _too_much_memory(self, managers: int) -> Iterator[Finding]:
+        """An error where the guests do not fit into what this machine has free."""
+        guests, each = managers + self.cluster.workers, self._vm.memory or _LEAST
+        free = max(0, this_machine().facts().memory_available - (0 if self._vm.memory else _KEPT))
+        if guests * each > free:
+            wanted, left = format_memory(guests * each), format_memory(free // 2**20 * 2**20)
+            message = f"virtual machines need {wanted} of memory, {left} is free for them"
+            yield Finding("memory", "error", message, "set fewer cluster.workers or less vm.memory, or close programs")
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         return self._as_guests(super().sketch(software, managers), None)

@@ -141,8 +141,9 @@ class Guests:
 
     def _seed(self, node: Node) -> bytes:
         """What the first process of a guest unpacks."""
-        prefix = self.emulated.network.subnet.prefixlen
-        lines = f"NAME={node.name}\nADDRESS={node.address}/{prefix}\nGATEWAY={self.emulated.network.client}\n"
+        network = self.emulated.network
+        lines = f"NAME={node.name}\nADDRESS={node.address}/{network.subnet.prefixlen}\n"
+        lines += f"GATEWAY={network.client}\nNAMESERVER={network.switch}\n"
         key = (self.folder / "host").read_bytes()
         files = {
             "etc/loadstone-guest": (lines.encode(), 0o644),

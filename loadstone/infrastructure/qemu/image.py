@@ -28,6 +28,7 @@ _PACKAGES = (
     "memcached",
     "redis-server",
     "nginx",
+    "docker.io",
 )
 _EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
 _SIZE = "8G"
@@ -58,6 +59,9 @@ ip link set lo up
 ip address add "$ADDRESS" dev eth0
 ip link set eth0 up
 ip route add default via "$GATEWAY"
+rm -f /etc/resolv.conf
+echo "nameserver $NAMESERVER" >/etc/resolv.conf
+ulimit -n 1048576
 exec tini -- /usr/sbin/sshd -D -e
 """
 

@@ -25,6 +25,12 @@ from loadstone.orchestration.docker.readiness import FirstAnswers
 _FILE = "compose.yaml"
 _LONGEST_NAME = 60
 _PROJECT_LABEL = "com.docker.compose.project"
+_PATIENCE = {"COMPOSE_HTTP_TIMEOUT": "600"}
+"""In seconds, of docker-compose 1.29: an engine on an emulated processor takes its time to start containers."""
+_CANNOT_MOUNT = (
+    "Compose mounts configuration files from the engine's own machine, which is not this one",
+    "use an engine on this machine, or orchestrator: swarm",
+)
 
 
 @functools.cache
@@ -57,14 +63,14 @@ class Compose(Containers):
                 Finding("compose", "error", "neither `docker compose` nor docker-compose is installed",
                         "sudo apt-get install -y docker-compose (or docker-compose-plugin)")
             )  # fmt: skip
-        if any(replica.configs for replica in self.deployment.replicas) and not all(
-            node.reach.local for node in self.deployment.nodes
-        ):
-            findings.append(
-                Finding("compose", "error", "Compose mounts configuration files from the engine's own machine,"
-                        " which is not this one", "use an engine on this machine, or orchestrator: swarm")
-            )  # fmt: skip
+        if self._cannot_mount():
+            findings.append(Finding("compose", "error", *_CANNOT_MOUNT))
         return findings
+
+    def _cannot_mount(self) -> bool:
+        """Whether there are configuration files, which the engine does not find on its own machine."""
+        elsewhere = not all(node.reach.local for node in self.deployment.nodes)
+        return elsewhere and any(replica.configs for replica in self.deployment.replicas)
 
     def render(self) -> dict[str, str]:
         return docker.with_configs(self.deployment, _FILE, docker.dump(self._project()))
@@ -129,6 +135,8 @@ class Compose(Containers):
 
     def _create(self, services: list[str]) -> None:
         self._refuse_foreign()
+        if self._cannot_mount():  # virtual machines that the study made were not there at preflight
+            raise DeploymentError(*_CANNOT_MOUNT)
         if not self._find():
             docker.refuse_taken_ports(self.deployment, everywhere=False)
         docker.write(self.render(), self.folder)
@@ -156,7 +164,7 @@ class Compose(Containers):
             raise DeploymentError("neither `docker compose` nor docker-compose is installed")
         project = ("--project-name", self._project_name, "--file", _FILE)
         try:
-            variables = docker.secrets(self.password)
+            variables = docker.secrets(self.password) | _PATIENCE
             self._engine.run(*command, *project, *arguments, folder=self.folder, variables=variables)
         except DeploymentError as error:
             raise errors.clear(error) from None
