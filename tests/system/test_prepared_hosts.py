@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,8 +27,7 @@ pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker]
 STATUS = Path("/var/lib/dpkg/status")
 """The packages of this machine."""
 LACKS_CONNTRACK = """
-dpkg --purge --force-depends chrony conntrack >/dev/null 2>&1
-echo 'DAEMON_OPTS="-x"' >/etc/default/chrony  # purged with a chrony of this machine's
+dpkg --purge --force-depends conntrack >/dev/null 2>&1
 echo '/swap none swap sw 0 0' >>/etc/fstab
 """
 LOOK = """
@@ -50,7 +53,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
     packages = sources.fetched(
         tmp_path_factory.mktemp("packages") / "debs", ["chrony", "conntrack", "systemd-timesyncd"]
     )
-    more = sources.USE.format(folder=packages) + LACKS_CONNTRACK
+    more = sources.USE.format(folder=packages) + sources.WITHOUT_CHRONY + LACKS_CONNTRACK
     with folders(), ssh_hosts(3, own_roots=True, more=more) as made:
         yield made
 
@@ -58,6 +61,8 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
 @pytest.fixture
 def person(three: SshHosts, user: User) -> Iterator[User]:
     """A user of the hosts, which are at the end as they were before."""
+    for host in three.hosts:
+        host.run(["sh", "-ec", sources.MEASURES]).check_returncode()
     before = [look(three, host.name) for host in three.hosts]
     manager = three.hosts[0]
     shutil.copy(three.inventory(worker_1=f"{{address: {manager.address}, roles: [manager]}}"), user.home / "hosts.yaml")
@@ -109,3 +114,74 @@ def test_hosts_are_prepared_once_and_a_swarm_runs_on_them(three: SshHosts, perso
     assert [row["verdict"] for row in docker_clusters.rows(person)] == ["held"], ran.stdout + ran.stderr
     person.runs("down")
     assert three.left(()) == []
+
+
+def test_an_error_is_a_message_for_each_host_and_the_next_run_goes_on(three: SshHosts, person: User) -> None:
+    _, second, third = three.hosts
+    second.run(["sh", "-c", "echo tester:x:4711:65534::/tmp:/bin/sh >>/etc/passwd"]).check_returncode()
+    second.run(["sh", "-c", "echo 'tester:*:1::::::' >>/etc/shadow"]).check_returncode()
+    third.run(["sh", "-ec", "cp /etc/os-release /run/was; rm /etc/os-release"]).check_returncode()
+    third.run(["sh", "-c", "printf 'NAME=Fedora\\nID=fedora\\nVERSION_ID=40\\n' >/etc/os-release"]).check_returncode()
+    inventory = three.inventory(
+        worker_1="{login: root@198.51.100.1, address: 198.51.100.1}",
+        worker_2=f"{{login: tester@{second.address}, address: {second.address}}}",
+    )
+    try:
+        refused = person.runs("prepare", str(inventory), "--yes", expect=3)
+    finally:
+        third.run(["mv", "/run/was", "/etc/os-release"]).check_returncode()
+    for message in (
+        "error: worker-1: it cannot be reached: ",
+        "error: worker-2: root is needed, and the login may not become it without a password",
+        "error: worker-3: it runs Fedora 40; Debian or Ubuntu is needed",
+        "error: 3 of 3 hosts failed; nothing was changed",
+    ):
+        assert message in refused.stderr, refused.stderr
+
+    third.run(["mv", "/etc/apt/sources.list", "/run/sources"]).check_returncode()
+    try:
+        refused = person.runs(*PREPARE, "--yes", expect=3)
+    finally:
+        third.run(["mv", "/run/sources", "/etc/apt/sources.list"]).check_returncode()
+    (complaint,) = (line for line in refused.stderr.splitlines() if line.startswith("error: worker-"))
+    assert complaint.startswith("error: worker-3: no package source "), refused.stderr
+    assert "2 of 3 hosts were changed; run it again" in refused.stderr
+    process = person.starts(*PREPARE, "--yes")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.endswith(": done\n"):
+            break
+    process.send_signal(signal.SIGINT)
+    printed = process.stderr.read()
+    assert process.wait(timeout=300) == 130 and "run it again" in printed, printed
+    assert "hosts were changed" not in printed and "Traceback" not in printed
+    person.runs(*PREPARE, "--yes")
+    assert "nothing to change" in person.runs(*PREPARE, "--yes").stdout
+
+
+def test_rendered_files_prepare_without_loadstone(three: SshHosts, person: User) -> None:
+    study = {
+        "version": 1,
+        "name": "rendered",
+        "application": "hotel-reservation",
+        "load": {"rates": [1], "slo": {"p99": "1s"}},
+    }
+    (person.home / "study.yaml").write_text(yaml.safe_dump(study))
+    person.runs("render", "study.yaml", "--infrastructure", "ansible", "-o", "machines")
+    folder = person.home / "machines"
+    groups = yaml.safe_load((folder / "inventory.yaml").read_text())
+    groups["all"]["vars"] |= {"ansible_ssh_common_args": f"-F {three.config}", "clock_bound_us": 100_000}
+    hosts = {name: group["hosts"] for name, group in groups["all"]["children"].items()}
+    for (_, host), there in zip([*hosts["workers"].items(), *hosts["clients"].items()], three.hosts, strict=False):
+        host |= {"ansible_host": there.name, "address": there.address}
+    (folder / "inventory.yaml").write_text(yaml.safe_dump(groups))
+    command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "inventory.yaml", "site.yaml"]
+    environment = {**os.environ, "ANSIBLE_HOME": str(person.home / "ansible"), "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = yaml.safe_load((folder / "hosts.yaml").read_text())["hosts"]
+    assert {host["address"]: host["roles"] for host in listed.values()} == {
+        three.hosts[0].address: ["worker"],
+        three.hosts[1].address: ["client"],
+    }
+    assert "installed chrony" in look(three, "worker-1") - look(three, "worker-3")

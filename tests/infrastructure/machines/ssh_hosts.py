@@ -34,11 +34,9 @@ done
 mkdir -p {root}/home
 mount --bind {root}/home /root
 rm -f /usr/sbin/policy-rc.d
-mkdir -p /etc/default
-echo 'DAEMON_OPTS="-x"' >/etc/default/chrony
 """
 """Layers of the host's own over this machine's programs: packages can be installed in it alone. It has a layer over
-``/etc`` anyway. Its clock is this machine's, so chrony measures it (``-x``) and sets nothing."""
+``/etc`` anyway."""
 TRACES = """
 ip -o link | sed 's/^[0-9]*: \\([^:@]*\\).*/link \\1/'
 for program in iptables ip6tables; do

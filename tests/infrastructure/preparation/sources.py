@@ -15,6 +15,15 @@ echo 'deb [trusted=yes] file:{folder} ./' >/etc/apt/sources.list
 echo 'APT::Sandbox::User "root";' >/etc/apt/apt.conf.d/00test
 """
 """Shell lines by which a host uses a source and no other."""
+MEASURES = """
+mkdir -p /etc/default
+echo 'DAEMON_OPTS="-x"' >/etc/default/chrony
+"""
+"""Shell lines by which chrony measures a host's clock, which is this machine's, and sets nothing: the file is purged
+with the package."""
+WITHOUT_CHRONY = f"""
+dpkg --purge --force-depends chrony >/dev/null 2>&1
+{MEASURES}"""
 
 
 def fetched(folder: Path, packages: Sequence[str]) -> Path:
