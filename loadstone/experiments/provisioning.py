@@ -12,6 +12,7 @@ from loadstone.experiments.tuning import Tuner, machines_of
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
 from loadstone.infrastructure.machine_files import MachineNeeds
+from loadstone.model.application import Application
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.environment import GUESTS
 from loadstone.model.errors import Interrupted
@@ -75,6 +76,13 @@ def demands(plan: Plan) -> list[tuple[Cluster, Demand]]:
     return [(cluster, wanted) for (_, wanted), cluster in found.items()]
 
 
+def _entry_ports(application: Application) -> list[int]:
+    """The ports at which requests enter, as far as the application gives them."""
+    entries = application.entries() if application.url is None else []  # else someone else deployed it
+    found = [application.services[entry.service].ports.get(entry.port) for entry in entries]
+    return [port for port in found if port is not None]
+
+
 def machine_needs(plan: Plan) -> MachineNeeds:
     """The machines that are enough for each treatment of a plan."""
     needed = demands(plan)
@@ -85,6 +93,7 @@ def machine_needs(plan: Plan) -> MachineNeeds:
         managers=max(wanted.managers for _, wanted in needed),
         workers=max(cluster.workers for cluster, _ in needed),
         clients=max(clients_needed(own.study.load) or 1 for own in plan.own),
+        entry_ports=tuple(sorted({port for own in plan.own for port in _entry_ports(own.application)})),
     )
 
 

@@ -24,6 +24,8 @@ class MachineNeeds:
     managers: int
     workers: int
     clients: int = 1
+    entry_ports: tuple[int, ...] = ()
+    """Where the requests of its applications enter."""
 
     @property
     def machines(self) -> dict[str, Role]:

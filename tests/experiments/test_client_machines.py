@@ -51,7 +51,8 @@ def test_too_few_client_machines_are_a_warning_at_the_rates(tmp_path: Path) -> N
 def test_machines_that_are_made_are_enough(tmp_path: Path) -> None:
     made = plan_of(tmp_path, infrastructure="vagrant", instances="{cpus: 4}")
     (cluster,) = {own.study.cluster.model_dump_json() for own in made.own}
-    assert '"clients":3' in cluster and made.notes == () and machine_needs(made).clients == 3
+    assert '"clients":3' in cluster and made.notes == ()
+    assert (machine_needs(made).clients, machine_needs(made).entry_ports) == (3, (5000,))
     terms = infrastructure_of(made.study.cluster, "plan").terms(0)
     assert terms is not None and terms.machines == 4
     (note,) = plan_of(tmp_path, infrastructure="vagrant", instances="{clients: 2}").notes

@@ -33,7 +33,7 @@ echo '/swap none swap sw 0 0' >>/etc/fstab
 LOOK = """
 dpkg-query -W -f '${db:Status-Status} ${Package}\\n' | grep "^installed"
 cat /etc/fstab
-for file in /etc/chrony/conf.d/* /etc/sudoers.d/loadstone /usr/sbin/policy-rc.d /var/lib/loadstone/preparation.json; do
+for file in /etc/chrony/conf.d/* /etc/sudoers.d/zz-loadstone /usr/sbin/policy-rc.d /var/lib/loadstone/preparation.json; do
   [ ! -e $file ] || echo $file
 done
 [ ! -e /run/chrony/chronyd.pid ] || ! kill -0 $(cat /run/chrony/chronyd.pid) || echo chronyd
@@ -103,17 +103,38 @@ def test_hosts_are_prepared_once_and_a_swarm_runs_on_them(three: SshHosts, perso
     assert "nothing to change" in again.stdout and again.stdout.count(": clock: ") == 3
     assert look(three, "worker-2") == prepared
 
+    runs_a_study(three, person, "swarm")
+
+
+def runs_a_study(three: SshHosts, person: User, orchestrator: str) -> None:
+    """Run one on the hosts; afterwards nothing of it is there."""
     shop = applications.shop()
     (person.home / "application.yaml").write_text(yaml.safe_dump(shop))
     cluster = {"infrastructure": "hosts", "inventory": "hosts.yaml", "workers": 2}
-    settings = {"application": "application.yaml", "resources": applications.limits(shop)}
+    settings = {"application": "application.yaml", "resources": applications.limits(shop, cpu=0.08)}
     (person.home / "study.yaml").write_text(
-        yaml.safe_dump(docker_clusters.study("prepared", "swarm", cluster=cluster, **settings))
+        yaml.safe_dump(docker_clusters.study("prepared", orchestrator, cluster=cluster, **settings))
     )
     ran = person.runs("run", "study.yaml")
     assert [row["verdict"] for row in docker_clusters.rows(person)] == ["held"], ran.stdout + ran.stderr
     person.runs("down")
     assert three.left(()) == []
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "orchestrator",
+    [
+        pytest.param("nomad", marks=pytest.mark.nomad),
+        pytest.param("kubernetes", marks=pytest.mark.kubernetes),
+    ],
+)
+def test_other_clusters_run_on_prepared_hosts(three: SshHosts, person: User, orchestrator: str) -> None:
+    findings = Namespaces(Cluster(workers=2), "preflight").preflight(orchestrator, 1)
+    if lacking := [finding.message for finding in findings if finding.level == "error"]:
+        pytest.skip("; ".join(lacking))
+    person.runs("prepare", "hosts.yaml", "--for", orchestrator, "--clock-bound", "100ms", "--yes")
+    runs_a_study(three, person, orchestrator)
 
 
 def test_an_error_is_a_message_for_each_host_and_the_next_run_goes_on(three: SshHosts, person: User) -> None:

@@ -13,6 +13,7 @@ all:
   vars:
     ansible_user: root # or a login that may use sudo without a password
     prepare_for: [{software}]
+    entry_ports: [{ports}]
   children:
 {groups}"""
 
@@ -33,5 +34,6 @@ def _inventory(needs: MachineNeeds) -> str:
     return _INVENTORY.format(
         study=needs.study,
         software=", ".join(needs.software),
+        ports=", ".join(f"{port}/tcp" for port in needs.entry_ports),
         groups="".join(groups.values()),
     )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from loadstone.infrastructure.machines.ssh import Ssh
 
 _NO_SUDO = re.compile(r"sudo: |[Mm]issing sudo password|not in the sudoers file|become password")
+_WRONG_PASSWORD = "Incorrect sudo password"
 _NO_PYTHON = re.compile(r"python3?: (?:command )?not found|python3?: No such file")
 _REMEDIES = (
     ("Debian or Ubuntu", "use hosts of these, or install by hand what docs/how-to/prepare-hosts.md lists"),
@@ -33,6 +34,8 @@ def explain(host: str, login: str, result: Mapping[str, Any]) -> Trouble:
     if result.get("unreachable"):
         message, remedy = Ssh(login).explain(text)
         return Trouble(f"{host}: {message}", remedy)
+    if _WRONG_PASSWORD in text:
+        return Trouble(f"{host}: sudo refuses the password", "give the one by which the login may use sudo there")
     if _NO_SUDO.search(text):
         return Trouble(
             f"{host}: root is needed, and the login may not become it without a password",

@@ -12,12 +12,20 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 
 from loadstone import plugins
-from loadstone.infrastructure.preparation import troubles
+from loadstone.infrastructure.machine_files import MachineNeeds
+from loadstone.infrastructure.preparation import files, troubles
 from loadstone.infrastructure.preparation.playing import PLAYBOOKS
+from loadstone.infrastructure.software.kubernetes import KUBELET_PORT
+from loadstone.infrastructure.software.kubernetes.managers import PEERS_PORT
+from loadstone.infrastructure.software.kubernetes.plan import API_PORT, DNS_READY_PORT
 from loadstone.infrastructure.software.nomad.settings import PORTS
+from loadstone.infrastructure.software.swarm import joining
+from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
+from loadstone.orchestration.ports import BASE_PORT
 
 
 def module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -95,14 +103,31 @@ def test_a_clock_is_held_to_its_bound(tmp_path: Path, now: str, leap: str, bound
     assert answer.get("failed", False) == isinstance(expected, str)
 
 
+LISTENING = {
+    "process": (BASE_PORT,),
+    "docker": (BASE_PORT,),
+    "swarm": (joining.PORT, BASE_PORT),
+    "nomad": (*PORTS, BASE_PORT),
+    "kubernetes": (API_PORT, PEERS_PORT, KUBELET_PORT, DNS_READY_PORT, BASE_PORT),
+}
+"""Ports that hosts listen on for each other, as the code that starts them has them."""
+
+
 def test_roles_install_and_open_what_software_needs() -> None:
     packages = Document.read(PLAYBOOKS / "roles/packages/defaults/main.yaml").data["packages_of"]
     opened = Document.read(PLAYBOOKS / "roles/firewall/defaults/main.yaml").data["ports_of"]
     assert set(packages) == set(opened) == set(plugins.names("software"))
     for name in plugins.names("software"):
         assert set(packages[name]) >= set(plugins.find("software", name).tools.values()), name
-    spans = [entry.partition("/")[0].split(":") for entry in opened["nomad"]]
-    assert all(any(int(span[0]) <= port <= int(span[-1]) for span in spans) for port in PORTS)
+    for name, ports in LISTENING.items():
+        spans = [entry.partition("/")[0].split(":") for entry in opened[name]]
+        assert [port for port in ports if not any(int(span[0]) <= port <= int(span[-1]) for span in spans)] == [], name
+
+
+def test_an_inventory_of_a_study_opens_where_its_requests_enter() -> None:
+    needs = MachineNeeds("study", Cluster(), ("swarm",), managers=1, workers=1, entry_ports=(5000, 8080))
+    variables = yaml.safe_load(files.render(needs)["inventory.yaml"])["all"]["vars"]
+    assert (variables["prepare_for"], variables["entry_ports"]) == (["swarm"], ["5000/tcp", "8080/tcp"])
 
 
 @pytest.mark.parametrize(
@@ -114,6 +139,7 @@ def test_roles_install_and_open_what_software_needs() -> None:
             "is up",
         ),
         ({"msg": "Missing sudo password"}, "the login may not become it", "--ask-password"),
+        ({"msg": "Incorrect sudo password"}, "sudo refuses the password", "by which the login may use sudo"),
         (
             {
                 "failed_modules": {"setup": {"module_stderr": "/bin/sh: 1: /usr/bin/python3: not found"}},

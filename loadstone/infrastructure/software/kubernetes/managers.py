@@ -7,14 +7,14 @@ from loadstone.infrastructure.software.kubernetes.certificates import Certificat
 from loadstone.infrastructure.software.kubernetes.plan import API_PORT, DNS_READY_PORT, SERVICES, ClusterPlan, write
 
 API_SERVER = "kube-apiserver"
-_PEERS_PORT = 2380
+PEERS_PORT = 2380
 _STORE = "http://127.0.0.1:2379"
 """Only the manager itself reaches its etcd: to reach it is to own the cluster."""
 
 
 def start_store_and_api(member: Member, plan: ClusterPlan, certificates: Certificates) -> None:
     """Start etcd, one of as many as there are managers, and the API server that keeps its objects there."""
-    peers = {manager.name: f"https://{manager.address}:{_PEERS_PORT}" for manager in plan.managers}
+    peers = {manager.name: f"https://{manager.address}:{PEERS_PORT}" for manager in plan.managers}
     pki = certificates.write(
         member, "ca.crt", "etcd.crt", "etcd.key", "api-server.crt", "api-server.key", "kubelet-client.crt",
         "kubelet-client.key", "accounts.crt", "accounts.key",

@@ -13,7 +13,7 @@ from loadstone.infrastructure.software.base import Member, await_until
 from loadstone.infrastructure.software.docker import engines
 
 LABEL = "loadstone.node"
-_PORT = 2377
+PORT = 2377
 _READY_WITHIN_S = 120.0
 _RETRY_EVERY_S = 0.1
 _TRANSIENT = ("does not have a leader", "update out of sequence", "code = Unavailable")
@@ -30,7 +30,7 @@ def join(members: Sequence[Member], managers: Sequence[Member]) -> None:
     """
     first = managers[0]
     client = _connect(first)
-    client.init_swarm(advertise_addr=first.address, listen_addr=f"{first.address}:{_PORT}")
+    client.init_swarm(advertise_addr=first.address, listen_addr=f"{first.address}:{PORT}")
     tokens = client.inspect_swarm()["JoinTokens"]
     # One after the other: each manager must be elected. Managers come first, so that workers know all of them.
     for member in sorted(members, key=lambda member: member.role):
@@ -60,10 +60,10 @@ def _connect(member: Member) -> Any:
 def _join(member: Member, first: Member, token: str) -> None:
     def join() -> None:
         _connect(member).join_swarm(
-            remote_addrs=[f"{first.address}:{_PORT}"],
+            remote_addrs=[f"{first.address}:{PORT}"],
             join_token=token,
             advertise_addr=member.address,
-            listen_addr=f"{member.address}:{_PORT}",
+            listen_addr=f"{member.address}:{PORT}",
         )
 
     try:

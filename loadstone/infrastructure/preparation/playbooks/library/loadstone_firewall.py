@@ -36,6 +36,7 @@ def main() -> None:
         "state": {"choices": ["open", "restored"], "default": "open"},
     }
     module = AnsibleModule(arguments, supports_check_mode=True)
+    module.run_command_environ_update = {"LC_ALL": "C"}  # ufw translates what it prints
     recorded = record.read(KEY) or []
     if module.params["state"] == "restored":
         for each in [] if module.check_mode else recorded:

@@ -1,0 +1,156 @@
+"""``loadstone prepare`` where ufw filters and where sudo demands a password: on hosts with roots of their own."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.infrastructure.namespaces import checks
+from loadstone.infrastructure.namespaces.host import Host
+from loadstone.model.cluster import Link
+from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
+from tests.infrastructure.preparation import sources
+from tests.support.clusters import folders
+from tests.support.daemons import Daemon
+from tests.support.users import LOADSTONE, User
+
+pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker]
+
+INSTALL = """
+apt-get -q update >/dev/null
+DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends sudo ufw >/dev/null
+"""
+PASSWORD = "it's 1 secret"
+TESTER = f"""
+useradd --home-dir / --no-create-home --shell /bin/sh tester
+echo {shlex.quote(f"tester:{PASSWORD}")} | chpasswd
+echo 'tester ALL=(ALL:ALL) ALL' >/etc/sudoers.d/tester
+chmod 440 /etc/sudoers.d/tester
+"""
+WITHOUT_TESTER = "sed -i /^tester:/d /etc/passwd /etc/shadow; rm /etc/sudoers.d/tester"
+STATE = "ufw show added; ls /etc/sudoers.d; ls /var/lib/loadstone"
+"""Shell line that prints what preparation may change here."""
+LISTEN = """
+import socket, time
+servers = [socket.create_server(("", port)) for port in (2377, 20000, 9000)]
+print("listens", flush=True)
+time.sleep(1e6)
+"""
+CONNECT = """
+import socket, sys
+for port in (2377, 20000, 9000):
+    try:
+        socket.create_connection((sys.argv[1], port), 5).close()
+        print(port)
+    except TimeoutError:
+        pass
+"""
+SETTINGS = ("--for", "swarm", "--clock-bound", "100ms", "--yes")
+"""The bound is wide: the machine of the tests has other work. Hosts follow the same kernel's clock."""
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
+    if SSHD is None:
+        pytest.skip("needs openssh-server")
+    if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
+        pytest.skip("; ".join(finding.message for finding in lacking))
+    packages = sources.fetched(
+        tmp_path_factory.mktemp("packages") / "debs", ["chrony", "sudo", "systemd-timesyncd", "ufw"]
+    )
+    more = sources.USE.format(folder=packages) + sources.WITHOUT_CHRONY + INSTALL
+    with folders(), ssh_hosts(3, own_roots=True, more=more) as made:
+        yield made
+
+
+@pytest.fixture
+def person(three: SshHosts, user: User) -> Iterator[User]:
+    """A user of the hosts, which are at the end as they were before."""
+    for host in three.hosts:
+        host.run(["sh", "-ec", sources.MEASURES]).check_returncode()
+    before = [state(host) for host in three.hosts]
+    yield user
+    user.runs("prepare", str(three.inventory()), "--undo", "--yes")
+    assert [state(host) for host in three.hosts] == before
+
+
+def state(host: Host) -> list[str]:
+    done = host.run(["sh", "-ec", STATE])
+    done.check_returncode()
+    return done.stdout.splitlines()
+
+
+def reached(address: str, by: Host | None = None) -> set[int]:
+    """The ports of an address to which a host can connect, or this machine, which is no host of the inventory."""
+    command = ["python3", "-c", CONNECT, address]
+    done = by.run(command) if by else subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(map(int, done.stdout.split()))
+
+
+def test_a_firewall_lets_the_other_hosts_reach_what_runs_and_nothing_else(three: SshHosts, person: User) -> None:
+    first, second, third = three.hosts
+    inventory = str(three.inventory())
+    Daemon(first, "servers", ["python3", "-c", LISTEN]).awaits("listens")
+    assert reached(first.address, second) == {2377, 20000, 9000}
+    try:
+        for host in (first, second):
+            host.run(["sh", "-ec", "ufw allow 22/tcp && ufw --force enable"]).check_returncode()
+        assert reached(first.address, second) == set()
+        done = person.runs("prepare", inventory, *SETTINGS)
+        for name in ("worker-1", "worker-2"):
+            assert f"{name}: firewall: let the other hosts reach 123/udp, 2377/tcp, " in done.stdout
+        assert "worker-3: firewall" not in done.stdout, "no firewall is active there"
+        # The clock of the first is followed through its firewall.
+        assert sum(line.endswith(f" us from {first.address}") for line in done.stdout.splitlines()) == 2, done.stdout
+        assert reached(first.address, second) == reached(first.address, third) == {2377, 20000}
+        assert reached(first.address) == set()
+        assert "nothing to change" in person.runs("prepare", inventory, *SETTINGS).stdout
+        person.runs("prepare", inventory, "--undo", "--yes")
+        assert reached(first.address, second) == set()
+    finally:
+        for host in (first, second):
+            host.run(["sh", "-ec", "ufw --force disable && ufw --force delete allow 22/tcp"]).check_returncode()
+
+
+def may_use_sudo(three: SshHosts, login: str) -> bool:
+    """Whether a login may without a password."""
+    command = ["ssh", "-F", str(three.config), "-o", "BatchMode=yes", login, "sudo", "-n", "true"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def prepares(person: User, inventory: Path, password: str, expect: int = 0) -> str:
+    """Prepare with a password, which is read from the standard input where there is no terminal; all that it prints."""
+    done = subprocess.run(
+        [LOADSTONE, "prepare", str(inventory), *SETTINGS, "--ask-password"],
+        cwd=person.home, env=person.environment, input=f"{password}\n", start_new_session=True,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == expect, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_login_gives_its_password_once(three: SshHosts, person: User) -> None:
+    host = three.hosts[2]
+    host.run(["sh", "-ec", TESTER]).check_returncode()
+    login = f"tester@{host.address}"
+    inventory = three.inventory(worker_3=f"{{login: {login}, address: {host.address}}}")
+    try:
+        refused = person.runs("prepare", str(inventory), *SETTINGS, expect=3)
+        assert "error: worker-3: root is needed, and the login may not become it without a password" in refused.stderr
+        assert "error: worker-3: sudo refuses the password" in prepares(person, inventory, "not it", expect=3)
+        assert not may_use_sudo(three, login)
+        printed = prepares(person, inventory, PASSWORD)
+        assert "+tester ALL=(ALL:ALL) NOPASSWD: ALL" in printed and "changed 3 of 3 hosts" in printed
+        assert PASSWORD not in printed
+        assert not any(PASSWORD.encode() in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
+        assert may_use_sudo(three, login)
+        assert "nothing to change" in person.runs("prepare", str(inventory), *SETTINGS).stdout
+        person.runs("prepare", str(inventory), "--undo", "--yes")
+        assert not may_use_sudo(three, login)
+    finally:
+        host.run(["sh", "-ec", WITHOUT_TESTER]).check_returncode()
