@@ -15,7 +15,9 @@ _NAME = re.compile(r"\.?loadstone-[a-z]+-(?P<owner>[0-9a-f]{8}-\d+-\d+)-\w+$")
 def directory(purpose: str, parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
     """A folder of this user alone, in ``parent`` where it is given; ``purpose`` is a word in its name."""
     hidden = "." if parent is not None else ""
-    return tempfile.TemporaryDirectory(prefix=f"{hidden}loadstone-{purpose}-{_owner(os.getpid())}-", dir=parent)
+    prefix = f"{hidden}loadstone-{purpose}-{_owner(os.getpid())}-"
+    # A program that is being ended may still write there: what is left then is swept later.
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
 
 
 def sweep(*parents: Path) -> list[Path]:
