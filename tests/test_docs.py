@@ -174,3 +174,15 @@ def test_the_version_is_reported_once() -> None:
     citation = (ROOT / "CITATION.cff").read_text()
     assert project["project"]["version"] == loadstone.__version__
     assert f"\nversion: {loadstone.__version__}\n" in citation
+
+
+def test_lines_of_pages_are_at_most_100_characters_long() -> None:
+    """Code, tables, pictures and quotations are as wide as they are; pages of the reference are generated."""
+    long = []
+    for page in (page for page in PAGES if page.name != "CHANGELOG.md" and "reference" not in page.parts):
+        is_code = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            is_code ^= line.lstrip().startswith("```")
+            if len(line) > 100 and not is_code and not line.lstrip().startswith(("|", "!", ">", "[")):
+                long.append(f"{name(page)}:{number}")
+    assert long == []
