@@ -2,7 +2,7 @@
 # test.sh lint | check | all | long: runs every check of that kind, also after one failed; the last line sums up.
 #   lint   formatting, types and static checks
 #   check  lint, beside the Python tests that need nothing but a processor; the slow ones of these are left to `all`
-#   all    everything, in three lanes side by side: tests of clusters and of whole runs mostly wait
+#   all    everything; what needs whole clusters mostly waits for them, so it runs beside the rest
 #   long   what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
 source "$(dirname "$0")/common.sh"
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -31,7 +31,7 @@ beside() {
     set +m
 }
 
-# join FUNCTION: waits for what runs beside and shows its output; in the order in which they were started.
+# join FUNCTION: waits for what runs beside and shows its output.
 join() {
     echo "... waiting for: $1"
     wait "${lanes[0]}" || echo "$1" >>"$notes/failed"
@@ -83,14 +83,12 @@ on_clusters() {
     pytest --durations=20 -m "$1" $files
 }
 
-engine_tests() { check "tests on Docker engines" on_clusters "$engines"; }
-
 # Nomad and Kubernetes are built at low priority while the tests run that need neither; where they are there, that is nothing.
-server_tests() {
+cluster_tests() {
     local building
     python -m loadstone.infrastructure.builds &
     building=$!
-    real_tests
+    check "tests on Docker engines" on_clusters "$engines"
     check "builds of Nomad and Kubernetes" wait "$building"
     check "tests on Nomad and Kubernetes" on_clusters "$built"
 }
@@ -104,13 +102,12 @@ case ${1:-all} in
         join static
         ;;
     all)
-        beside engine_tests
-        beside server_tests
+        beside cluster_tests
         static
         go_checks
         pure_tests "$pure"
-        join engine_tests
-        join server_tests
+        real_tests
+        join cluster_tests
         ;;
     long)
         check "long tests" pytest --capture=no --durations=20 -m long
