@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
 
 CLUSTER = f"existing-{os.getpid()}"
 UNPRIVILEGED = 65534
+DEADLINE_S = 900  # of a whole study of 22 services, on a machine that is busy, too
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def loadstone(host: Host, home: Path, *arguments: str, docker: str, expect: int)
     """Run Loadstone on the host; returns its output."""
     environment = {**os.environ, "DOCKER_HOST": docker, "LOADSTONE_STATE": str(home / "own"), "NO_COLOR": "1"}
     there = ["sh", "-ec", 'cd "$0" && exec "$@"', str(home)]
-    done = host.run([*there, str(LOADSTONE), *arguments], env=environment)
+    done = host.run([*there, str(LOADSTONE), *arguments], env=environment, within_s=DEADLINE_S)
     assert done.returncode == expect, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     return done.stdout + done.stderr
