@@ -95,7 +95,8 @@ class Conductor:
             with writing(folder):
                 own = self._plan.of(trial.treatment)
                 reset = own.study.trial.reset
-                runner = TrialRunner(own.application, own.study.load, reset, self._driver, self._listener, self._events)
+                events = self._events_of_application
+                runner = TrialRunner(own.application, own.study.load, reset, self._driver, self._listener, events)
                 measured = runner.run(trial, deployed, folder)
         except DeploymentError as error:
             if (
@@ -112,6 +113,10 @@ class Conductor:
         return self._finish(trial, started, measured, warnings)
 
     def _events(self) -> list[str]:
+        beside = self._deployed.interference.events() if self._deployed else []
+        return [*self._events_of_application(), *beside]
+
+    def _events_of_application(self) -> list[str]:
         events = [*self._provider.problems(), *(self._deployed.events() if self._deployed else [])]
         return list(dict.fromkeys(events))  # A lost host is reported as both.
 

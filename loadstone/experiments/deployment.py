@@ -46,6 +46,8 @@ def resolve_treatment(deployable: Deployable, nodes: Sequence[Node], name: str) 
     deployment = delayed(deployment, treatment.settings.delays)
     if deployable.environment is not None:
         deployment = deployment.model_copy(update={"environment": deployable.environment})
+    if deployable.beside:
+        deployment = deployment.model_copy(update={"beside": True})
     if deployable.packaged:
         return deployment
     official = {name: software.container.image for name, software in deployment.software.items()}
@@ -171,8 +173,8 @@ class Deployed:
         self.interference.reset(listener)
 
     def events(self) -> list[str]:
-        """What of it, and of what disturbs it, stopped working since it was started, as sentences."""
-        return [*self.orchestrator.events(), *self.interference.events()]
+        """What of it stopped working since it was started, as sentences; nothing of what disturbs it."""
+        return self.orchestrator.events()
 
     def targets(self) -> list[str]:
         """Where the load enters: ``host:port`` of each replica."""

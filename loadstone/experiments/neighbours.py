@@ -40,7 +40,7 @@ def _findings(study: Study, wanted: Neighbour, application: Application) -> Iter
     if not kind.beside_others:
         able = [each for each in plugins.names("orchestrators") if plugins.find("orchestrators", each).beside_others]
         message = f"orchestrator {name!r} deploys no other application beside the measured one"
-        yield ("application",), f"{message}; choose {' or '.join(able)}"
+        yield ("application",), f"{message}; choose {', '.join(able[:-1])} or {able[-1]}"
     images = [name for name, service in application.services.items() if service.runs.image is not None]
     if images and not kind.runs_containers():
         message = f"orchestrator {name!r} cannot run images, which {application.name} uses ({abridged(images, 3)})"

@@ -49,6 +49,8 @@ class Deployable:
     """As in the plan of ``stone seed``; nothing where the application has none."""
     replaced: tuple[str, ...]
     """Store software that is not installed here, and in whose place its stand-in runs."""
+    beside: bool = False
+    """Whether it is deployed beside another application, as what disturbs that."""
 
 
 @dataclass(frozen=True)

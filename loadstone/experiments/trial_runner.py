@@ -54,7 +54,8 @@ _WAIT_S = 3.0
 
 
 class TrialRunner:
-    """Runs trials of deployments. ``events`` are replicas and nodes that stopped working, as sentences."""
+    """Runs trials of deployments. ``events``: of the application, replicas and nodes that stopped working, as
+    sentences."""
 
     def __init__(
         self,
@@ -96,16 +97,19 @@ class TrialRunner:
         except DriverError as error:
             deployed.seeder.loaded(None)
             events = self._events()
-            return Measured(invalid(f"the load generator failed: {error}", *events, *channels.lost(events)))
+            events = [*events, *channels.lost(events), *deployed.interference.events()]
+            return Measured(invalid(f"the load generator failed: {error}", *events))
         finally:
             _write_logs(deployed, folder)
         used = window.rows()
         write_json(folder / "usage.json", [reading.model_dump() for reading in used])
         write_json(folder / observation.FILE, observed.model_dump())
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
-        events = [*self._events(), *deployed.interference.problems]
+        events = self._events()
         if events := [*events, *channels.lost(events)]:
-            return Measured(invalid(*events, *self._lost(before, deployed, summary)), summary, observed, reference)
+            events += self._lost(before, deployed, summary)
+        if events := [*events, *deployed.interference.events(), *deployed.interference.problems]:
+            return Measured(invalid(*events), summary, observed, reference)
         checks: list[records.Check] = [
             *checking.check(self._application, before, deployed.seeder.counts(), summary),
             *checking.among_stores(deployed.seeder.check()),

@@ -90,6 +90,8 @@ class Deployment(Model):
     """NGINX before the entry of the load."""
     behind: Entry | None = None
     """Where it passes requests on to."""
+    beside: bool = False
+    """Whether its nodes run another application, which may have the ports that this one declares."""
     allowed: dict[str, tuple[str, ...]] = {}
     """The nodes that a service may run on; any worker where it is not named."""
     resolves_names: bool = False

@@ -146,6 +146,31 @@ def test_a_generator_that_stops_makes_its_trial_invalid_and_no_other(tmp_path: P
     assert len(FakeOrchestrator.applied) == 2, "its replicas still run"
 
 
+@pytest.mark.parametrize("victim", ["application", "neighbour"])
+def test_what_is_left_in_stores_is_counted_only_where_the_application_lost_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: str
+) -> None:
+    counted = []
+
+    class Counting(_NoSeeder):
+        def counts(self, *within_s: float) -> dict[tuple[str, str], int]:
+            counted.append(within_s)
+            return {("store", "documents"): 1}
+
+    def events(orchestrator: FakeOrchestrator) -> list[str]:
+        beside = orchestrator.deployment.name.endswith("-neighbour")
+        return ["queue-1 is gone"] if beside == (victim == "neighbour") else []
+
+    monkeypatch.setattr("loadstone.experiments.deployment.Seeder", Counting)
+    monkeypatch.setattr(FakeOrchestrator, "events", events)
+    _, ledger = conducted(tmp_path)
+    reason = "queue-1 is gone" if victim == "application" else "interference: shop: queue-1 is gone"
+    assert {record.row.reasons for record in ledger.records} == {(reason,)}
+    assert len(FakeOrchestrator.applied) == 2 * len(ledger.records), "both are deployed anew"
+    again = [within_s for within_s in counted if within_s]
+    assert len(again) == (len(ledger.records) if victim == "application" else 0)
+
+
 def test_a_generator_that_cannot_start_is_named(tmp_path: Path) -> None:
     FakeGenerator.fails.append("ended with 3: nothing answers")
     with pytest.raises(DeploymentError, match="interference: the load generator of shop: ended with 3"):

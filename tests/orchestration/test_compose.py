@@ -64,6 +64,7 @@ def test_only_what_the_client_reaches_is_published_and_only_where_it_does() -> N
     assert baseline["frontend"] == ["198.18.0.3:5000:5000"]
     assert baseline["memcached-rate"] == ["198.18.0.3::11211"]
     assert ports(hotel(1, scaling="horizontal"))["frontend"] == ["198.18.0.3::5000"]
+    assert ports(hotel(1).model_copy(update={"beside": True}))["frontend"] == ["198.18.0.3::5000"]
     elsewhere = foreign(nodes(1, reach=FAR))
     assert ports(elsewhere)["web"] == ["0.0.0.0:8080:8080", "0.0.0.0::9000"]  # its address may not be its own
 

@@ -84,6 +84,8 @@ def test_only_what_the_client_reaches_is_published() -> None:
     assert ports("baseline")["frontend"] == [{"target": 5000, "published": 5000, "mode": "host"}]
     assert ports("baseline")["documents-geo"] == [{"target": 5432, "mode": "host"}]
     assert ports("horizontal")["frontend"] == [{"target": 5000, "mode": "host"}]  # two may share a node
+    beside = services(hotel().model_copy(update={"beside": True}))
+    assert beside["frontend"]["ports"] == [{"target": 5000, "mode": "host"}]  # the other may have the same
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,15 @@ syscall(227, 0, pack("qq", $s, $ns)) == 0 or die $!;
 """
 """Sets the wall clock forward by seconds: clock_gettime, then clock_settime, of x86-64."""
 
+HOG = """
+open(F, ">/proc/self/oom_score_adj"); print F -1000; close(F);
+while (@ARGV == grep { kill 0, $_ } @ARGV) { push @held, "x" x 2**24 }
+"""
+"""Takes memory until one of these processes is gone; the kernel does not choose it."""
+
+FILL = "for size in 1024 64 1; do while fallocate -l ${size}M /filled.$((n = n + 1)); do :; done; done 2>/dev/null; :"
+"""Takes the whole disk, with what is reserved for root."""
+
 
 def login(user: User) -> list[str]:
     """The command line that runs a command in the guest of the study that runs."""
@@ -170,6 +179,27 @@ def test_a_guest_that_panics_and_one_that_hangs_make_their_trials_invalid(person
     panicked, hung = rows[1]["reasons"], rows[2]["reasons"]
     assert any(reason == "worker-1: it is down" for reason in panicked), panicked
     assert any(reason.startswith("worker-1: ") for reason in hung), hung
+
+
+def test_a_guest_that_runs_out_of_memory_or_of_disk_makes_that_trial_invalid(person: User) -> None:
+    (person.home / "application.yaml").write_text(yaml.safe_dump(applications.patient("docstore")))
+    study = yaml.safe_load((person.home / "study.yaml").read_text())
+    study["load"]["rates"] = [2, 3, 4, 5]
+    trial = {"warmup": "1s", "duration": "20s", "order": "sequential"}
+    write(person, study | {"trial": trial, "vm": {"memory": "512MiB"}})
+    process = person.starts("run", "study.yaml", "--emulated-ok")
+    person.waits_until_a_trial_is_loaded(process, finished=1)
+    hog = f"perl -e {shlex.quote(HOG)} $(pgrep -f '[s]tone serve') >/dev/null 2>&1 &"
+    subprocess.run([*login(person), hog], timeout=60, check=True)
+    person.waits_until_a_trial_is_loaded(process, finished=3)
+    subprocess.run([*login(person), FILL], timeout=60, check=True)
+    output, complained = process.communicate(timeout=1200)
+    assert process.returncode == 4, output + complained
+    rows = docker_clusters.rows(person)
+    assert [row["verdict"] for row in rows] == ["held", "invalid", "held", "invalid"], [row["reasons"] for row in rows]
+    memory, disk = rows[1]["reasons"], rows[3]["reasons"]
+    assert any(re.match(r"(queue|couchdb)-1 .* was killed by signal 9", reason) for reason in memory), memory
+    assert any(re.match(r"worker-1: the disk of \S+ is full", reason) for reason in disk), disk
 
 
 def test_a_study_that_is_killed_leaves_no_virtual_machine_after_down(person: User) -> None:

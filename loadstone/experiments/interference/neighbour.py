@@ -219,6 +219,7 @@ def beside(measured: Deployable, loaded: LoadedApplication, wanted: Neighbour) -
         workload=application.workloads[workload],
         dataset=application.datasets[dataset].keys if dataset is not None else {},
         replaced=tuple(catalogue.replaced(application)),
+        beside=True,
     )
 
 

@@ -92,6 +92,7 @@ class InGuests(Namespaces):
 
     def _boot(self, emulated: EmulatedHosts, say: Say) -> list[Node]:
         made = image.image(say)
+        accelerator.find(say)  # whether or not preflight has tried it
         nodes = self._as_guests(nodes_of(emulated), emulated)
         emulated.start_switch()
         assert self._guests is not None

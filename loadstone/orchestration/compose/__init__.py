@@ -52,6 +52,7 @@ class Compose(Containers):
     software = "docker"
     single_worker = True
     resolves_names = True
+    beside_others = True
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {"high_availability": frozenset({"off"})}
 
     # What is deployed

@@ -104,12 +104,13 @@ def entrance(deployment: Deployment) -> dict[str, str]:
 def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]:
     """The ports that the client reaches by name, each with the number on its node; None: any that is free.
 
-    An entry keeps its own where one replica has it, a stack always.
+    An entry keeps its own where one replica has it, unless it is beside another application; a stack always.
     """
     found: dict[str, int | None] = {}
     for name, port in replica.ports.items():
         if deployment.enters(replica, name):
-            found[name] = port if len(deployment.of(replica.service)) == 1 else None
+            alone = len(deployment.of(replica.service)) == 1 and not deployment.beside
+            found[name] = port if alone else None
         elif replica.stack:
             found[name] = port
         elif replica.store or name == checked_port(replica):

@@ -29,6 +29,7 @@ class Swarm(Containers):
     name = "swarm"
     software = "swarm"
     resolves_names = True
+    beside_others = True
     managed = True
 
     # What is deployed
