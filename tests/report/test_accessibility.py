@@ -105,7 +105,7 @@ def shown(
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: make setup-test")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", [1280, 768, 420])
 def test_axe_finds_no_violation(shown: Path, chromium: Chromium, width: int, dark: bool) -> None:
     chromium.open(shown, width, dark)
     chromium.evaluate(AXE.read_text(encoding="utf-8") + "\nvoid 0")
@@ -115,7 +115,7 @@ def test_axe_finds_no_violation(shown: Path, chromium: Chromium, width: int, dar
         assert chromium.evaluate(CHECK) == []
 
 
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", [1280, 768, 420])
 def test_all_is_reached_by_keys_and_shows_its_focus(shown: Path, chromium: Chromium, width: int) -> None:
     chromium.open(shown, width)
     expected: list[str] = chromium.evaluate(REACHABLE)
@@ -129,7 +129,7 @@ def test_all_is_reached_by_keys_and_shows_its_focus(shown: Path, chromium: Chrom
     assert [expected[place] for place, focused in reached.items() if not focused["seen"]] == []
 
 
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", [1280, 768, 420])
 def test_what_scrolls_can_be_focused_and_has_a_name(shown: Path, chromium: Chromium, width: int) -> None:
     chromium.open(shown, width)
     scrolling = chromium.evaluate(SCROLLING)

@@ -31,7 +31,7 @@ PROBE = """
 """
 
 
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", [1280, 768, 420])
 def test_in_a_browser(searched: Path, chromium: Chromium, width: int) -> None:
     chromium.open(searched / "report" / "index.html", width)
     seen = chromium.evaluate(PROBE)
