@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +28,16 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else f"{self.file}"
+        file = _from_here(self.file)
+        place = f"{file}:{self.line}" if self.line else f"{file}"
         return f"{place}: {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
+
+
+def _from_here(file: Path | str) -> Path | str:
+    """A file below the working folder as one types it there; any other as it is."""
+    with suppress(OSError, ValueError):  # a working folder that was removed; a file elsewhere
+        return Path(file).relative_to(Path.cwd())
+    return file
 
 
 def no_utf8(file: Path | str, error: UnicodeDecodeError) -> Problem:

@@ -153,7 +153,7 @@ def test_a_folder_with_a_compose_file(name: str, folder: Path) -> None:
     assert catalogue.load(str(folder)).application.services["web"].runs.image == "x/web:1"
     (folder / "compose.override.yml").write_text("services: {}\n")
     text = f"compose.override.yml is not read; name the folder of both, or {name}:compose.override.yml"
-    assert f"{folder / name}:1: {text}" in map(str, catalogue.load(str(folder / name)).notes)
+    assert f"{name}:1: {text}" in map(str, catalogue.load(str(folder / name)).notes)
 
 
 def test_the_digest_is_of_the_content_and_of_the_mounted_files(folder: Path) -> None:
