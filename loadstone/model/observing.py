@@ -33,10 +33,14 @@ class Traces(Model):
         None
     )
     """Where spans are sent on to as well, a Jaeger for one: ``10.0.0.7:4317``."""
+    receivers: Annotated[int, Field(ge=1, le=100)] = 1
+    """How many receivers take a share of the traces each, on the machines with the role ``client``, in turn where there
+    are fewer of them; one takes 100,000 spans/s."""
 
     def __str__(self) -> str:
-        """``sample:1%``, for labels."""
-        return f"sample:{format_share(self.sample)}"
+        """``sample:1%,receivers:2``, for labels."""
+        sample = f"sample:{format_share(self.sample)}"
+        return sample if self.receivers == 1 else f"{sample},receivers:{self.receivers}"
 
 
 class Metrics(Model):

@@ -1,55 +1,43 @@
 """Spans of the deployment's services: ``stone spans`` beside the load generator, a file a trial.
 
-Its place is this machine, or a client of the cluster that generates the load itself: there it is started into the
-container that waits, which is a part of the deployment, at the first trial, on ports that are known before.
+Of several receivers each has the spans of its own traces, as services of ``stone`` choose it by the trace's id; other
+services send all of theirs to one of them. The files of a trial are merged when it has ended.
 """
 
 from __future__ import annotations
 
-import time
+import json
 from pathlib import Path
+from typing import Any
 
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.machines import Machine, connect
+from loadstone.infrastructure.machines import in_parallel
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
-from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Traces
 from loadstone.model.records import Observed, SpanCounts
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
-from loadstone.monitoring.receiver import Receiver, ReceiverError
-from loadstone.orchestration import agent, stacks
+from loadstone.monitoring.receiver import ReceiverError
+from loadstone.monitoring.receiving import ReceivingPlace, places
+from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.variables import traced
 
 FILE = "spans.parquet"
-_GRPC_PORT, _HTTP_PORT = 4317, 4318
-"""Those of OTLP, on a client of the cluster."""
-_QUIET_S = 2.6
-"""Without a span for so long, all are in: services send what they have every two seconds."""
-_WITHIN_S = 15.0
-_BEGUN_WITHIN_S = 30.0
 _MERGED_WITHIN_S = 600.0
 
 
 class Spans(Collector):
-    """Takes spans at the desk's address, or a client's of the cluster; ``prepare`` has services send them there."""
+    """Takes spans on this machine, or on clients of the cluster; ``prepare`` has services send them there."""
 
     name = "spans"
 
     def __init__(self, traces: Traces, deployment: Deployment, desk: Node) -> None:
         self._traces = traces
-        self._forward = traces.forward or stacks.traces_endpoint(deployment)
-        self._desk = desk
-        self._client = agent.client(deployment)
-        self._machine: Machine | None = None
-        """The client's, once it has been reached."""
-        self._receiver: Receiver | None = None
+        self._places = places(deployment, desk, traces.receivers, traces.forward or stacks.traces_endpoint(deployment))
         self._folder = Path()
-        self._problem = ""
-        self._anew = False
 
     @classmethod
     def wanted(cls, settings: Settings, deployment: Deployment, desk: Node) -> Spans | None:
@@ -57,86 +45,72 @@ class Spans(Collector):
         return cls(traces, deployment, desk) if traces is not None and traces.sample > 0 else None
 
     def prepare(self, deployment: Deployment) -> Deployment:
-        grpc, _ = self._addresses()
-        return traced(deployment, grpc, self._traces.sample)
+        return traced(deployment, [place.grpc for place in self._places], self._traces.sample)
 
     def start(self) -> None:
-        if self._client is None:
-            self._receive()
-
-    def _receive(self) -> None:
-        grpc, http = self._addresses()
-        forward = ["--forward", self._forward] if self._forward is not None else []
-        self._receiver = Receiver(["--grpc", grpc, "--http", http, *forward], self._desk.cpus, self._machine)
-
-    def _addresses(self) -> tuple[str, str]:
-        """Where spans arrive, or shall arrive: gRPC and HTTP."""
-        if self._client is not None:
-            return f"{self._client.address}:{_GRPC_PORT}", f"{self._client.address}:{_HTTP_PORT}"
-        if self._receiver is not None:
-            return self._receiver.grpc, self._receiver.http
-        return f"{self._desk.address}:0", f"{self._desk.address}:0"
+        for place in self._places:  # the kernel ends a receiver with the thread that started it
+            place.start()
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
-        self._folder, self._problem, self._anew = folder, "", False
-        try:
-            if self._receiver is None or not self._receiver.alive():  # services keep sending to its address
-                self._begin_anew(orchestrator.deployment)
-            assert self._receiver is not None
-            trial = {"file": self._file, "since_ns": time.time_ns()}
-            self._receiver.order("begin", trial, _BEGUN_WITHIN_S)
-        except (ReceiverError, DeploymentError) as error:
-            self._problem = str(error)
+        self._folder = folder
+        for place in self._places:
+            place.begin(orchestrator.deployment, self._file(place))
 
-    def _begin_anew(self, deployment: Deployment) -> None:
-        if self._receiver is not None:
-            self._receiver.stop()
-        if self._client is not None:
-            node = deployment.node(self._client.name)
-            self._machine = connect(node.name, node.reach)
-        self._receive()
-        self._anew = True
-
-    @property
-    def _file(self) -> str:
-        """Where the receiver writes: into the trial's folder, or on a client into the file of its last trial."""
-        return str((self._folder / FILE).resolve()) if self._client is None else f"{agent.SCRATCH}/{FILE}"
+    def _file(self, place: ReceivingPlace) -> Path:
+        """The trial's own, or that of a part of its spans."""
+        single = len(self._places) == 1
+        return self._folder / (FILE if single else f"spans-{self._places.index(place) + 1}.parquet")
 
     def end(self, observed: Observed, sent: int | None) -> Observed:
         known = SpanCounts(sample=self._traces.sample, requests=sent)
+        counts = in_parallel(lambda place: place.end(self._file(place)), self._places)
+        failed = [place for place in self._places if place.problem]
         try:
-            if self._problem:
-                raise ReceiverError(self._problem)
-            assert self._receiver is not None
-            counts = self._receiver.order("end", {"quiet_s": _QUIET_S, "within_s": _WITHIN_S}, _MERGED_WITHIN_S)
-            if self._machine is not None:
-                (self._folder / FILE).write_bytes(self._machine.get(self._file))
-        except (ReceiverError, DeploymentError) as error:
-            return observed.adding([f"spans were not recorded{self._saved()}: {error}"], traces=known)
-        if self._anew:  # it does not know how many services had made before
-            counts |= {"produced": None, "dropped": None}
-        found = SpanCounts.model_validate({**counts, **known.model_dump(include={"sample", "requests"})})
-        return observed.adding(_problems(found), traces=found)
+            if any(place.local for place in failed):
+                self._recover()
+            whole = counts[0] if len(counts) == 1 else self._merge()
+        except ReceiverError as error:
+            return observed.adding([f"spans were not recorded: {error}"], traces=known)
+        if failed:
+            return observed.adding(map(self._lost, failed), traces=known)
+        if any(place.anew for place in self._places):  # it does not know how many services had made before
+            whole |= {"produced": None, "dropped": None}
+        found = SpanCounts.model_validate({**whole, **known.model_dump(include={"sample", "requests"})})
+        return observed.adding(_problems(found, len(self._places)), traces=found)
 
-    def _saved(self) -> str:
-        """Complete the span file of a receiver that was killed; returns the warning about it."""
-        if self._client is not None:
-            return ""
-        command = [str(stone_binary()), "spans", "--recover", str(self._folder)]
+    def _recover(self) -> None:
+        """Complete the span files of receivers that were killed here."""
+        subprocesses.run([str(stone_binary()), "spans", "--recover", str(self._folder)], _MERGED_WITHIN_S)
+
+    def _lost(self, place: ReceivingPlace) -> str:
+        where = "" if len(self._places) == 1 else f" at {place.node.name}"
+        saved = " to the end" if place.local and (self._folder / FILE).exists() else ""
+        return f"spans were not recorded{where}{saved}: {place.problem}"
+
+    def _merge(self) -> dict[str, Any]:
+        """Make the trial's file of those of all receivers; the sums of their counts."""
+        parts = [file for place in self._places if (file := self._file(place)).exists()]
+        if not parts:
+            return {}
+        command = [str(stone_binary()), "spans", "--merge", str(self._folder / FILE), *map(str, parts)]
         done = subprocesses.run(command, _MERGED_WITHIN_S)
-        return " to the end" if done.returncode == 0 and (self._folder / FILE).exists() else ""
+        if done.returncode != 0:
+            raise ReceiverError(f"the files of {len(parts)} receivers cannot be merged: {done.stderr.strip()[-300:]}")
+        for part in parts:
+            part.unlink()
+        return dict(json.loads(done.stdout))
 
     def stop(self) -> None:
-        if self._receiver is not None:
-            self._receiver.stop()
-            self._receiver = None
+        for place in self._places:
+            place.stop()
 
 
-def _problems(counts: SpanCounts) -> list[str]:
+def _problems(counts: SpanCounts, receivers: int) -> list[str]:
     """What is missing by the counts, as sentences."""
+    more = f"set traces.receivers to {receivers + 1} or more, or lower traces.sample"
     missing = {
         "dropped": "spans were given up by services",
-        "refused": "spans were refused by the receiver, which could not keep up",
+        "refused": f"spans were refused by the receiver, which could not keep up; {more}",
         "unreadable": "spans were rejected, without valid ids or times, or in requests that could not be read",
         "unread": "requests with spans could not be read: no OTLP, too large, or of an unknown type",
     }

@@ -24,9 +24,3 @@ SCRATCH = "/tmp"
 def nodes(deployment: Deployment) -> list[Node]:
     """The nodes on which it waits."""
     return [node for node in deployment.nodes if node.role != "manager" and node.reach.through_cluster]
-
-
-def client(deployment: Deployment) -> Node | None:
-    """The first node that generates load and on which it waits."""
-    waits = (node for node in nodes(deployment) if node.reach.options.get("software") != "docker")
-    return next((node for node in waits if node.role == "client"), None)

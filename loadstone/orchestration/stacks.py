@@ -155,7 +155,7 @@ def sending_spans(deployment: Deployment, traces: Traces | None) -> Deployment:
     endpoint = _reached(deployment, "jaeger", _SPANS) or _reached(deployment, elastic.COLLECTOR, elastic.SPANS)
     if endpoint is None or traces is None or traces.sample == 0:
         return deployment
-    return traced(deployment, endpoint, traces.sample)
+    return traced(deployment, [endpoint], traces.sample)
 
 
 def load_metrics(deployment: Deployment) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loadstone.model.delays import Delays
 from loadstone.model.deployment import Deployment, Replica
 
@@ -20,18 +22,20 @@ def delayed(deployment: Deployment, delays: Delays | None) -> Deployment:
     return deployment.model_copy(update={"replicas": tuple(with_ours(replica) for replica in deployment.replicas)})
 
 
-def traced(deployment: Deployment, endpoint: str, sample: float) -> Deployment:
-    """The deployment with services that send spans of a ``sample`` of requests to ``endpoint`` (OTLP over gRPC).
+def traced(deployment: Deployment, endpoints: Sequence[str], sample: float) -> Deployment:
+    """The deployment with services that send spans of a ``sample`` of requests to ``endpoints`` (OTLP over gRPC).
 
-    Images take the variables of the OpenTelemetry specification; what an application sets itself stays.
+    Services of ``stone`` choose one by the trace's id. Images take the variables of the OpenTelemetry specification,
+    which has no such choice: each service of theirs has one endpoint. What an application sets itself stays.
     """
-    ours = {"STONE_TRACES": endpoint, "STONE_TRACES_SAMPLE": f"{sample:g}"}
+    ours = {"STONE_TRACES": ",".join(endpoints), "STONE_TRACES_SAMPLE": f"{sample:g}"}
     others = {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{endpoint}",
         "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
         "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
         "OTEL_TRACES_SAMPLER_ARG": f"{sample:g}",
     }
+
+    services = sorted(deployment.services())
 
     def with_ours(replica: Replica) -> Replica:
         if replica.stack:
@@ -39,8 +43,11 @@ def traced(deployment: Deployment, endpoint: str, sample: float) -> Deployment:
         if replica.stone is not None:
             return replica.model_copy(update={"environment": ours | replica.environment})
         if replica.image is not None:
-            named = {"OTEL_SERVICE_NAME": replica.service}
-            return replica.model_copy(update={"environment": others | named | replica.environment})
+            own = {
+                "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{endpoints[services.index(replica.service) % len(endpoints)]}",
+                "OTEL_SERVICE_NAME": replica.service,
+            }
+            return replica.model_copy(update={"environment": others | own | replica.environment})
         return replica
 
     return deployment.model_copy(update={"replicas": tuple(with_ours(replica) for replica in deployment.replicas)})

@@ -35,14 +35,26 @@ const (
 	CountsKey = "counts"
 )
 
-// finish merges pieces into a file, which appears under its name when it is whole, and completes the counts.
+// finish merges pieces into a file and completes the counts.
 func finish(path string, all []piece, names *names, counts Counts) (Counts, error) {
+	counts, err := write(path, counts, func(add func(Row) error) error {
+		return merge(all, path+".merging", func(s *span) error { return add(s.row(names)) })
+	})
+	if err != nil {
+		return counts, fmt.Errorf("%w; what came is in %s", err, path+PiecesSuffix)
+	}
+	return counts, nil
+}
+
+// write makes a file, which appears under its name when it is whole, of the rows that each adds in order, and completes
+// the counts.
+func write(path string, counts Counts, each func(add func(Row) error) error) (Counts, error) {
 	part := path + ".part"
 	file, err := os.Create(part)
 	if err != nil {
-		return counts, err
+		return counts, fmt.Errorf("cannot make %s: %w", path, err)
 	}
-	err = fill(file, all, names, &counts)
+	err = fill(file, each, &counts)
 	if closed := file.Close(); err == nil {
 		err = closed
 	}
@@ -50,12 +62,12 @@ func finish(path string, all []piece, names *names, counts Counts) (Counts, erro
 		err = os.Rename(part, path)
 	}
 	if err != nil {
-		return counts, errors.Join(fmt.Errorf("cannot make %s: %w; what came is in %s", path, err, path+PiecesSuffix), os.Remove(part))
+		return counts, errors.Join(fmt.Errorf("cannot make %s: %w", path, err), os.Remove(part))
 	}
 	return counts, nil
 }
 
-func fill(file *os.File, all []piece, names *names, counts *Counts) error {
+func fill(file *os.File, each func(add func(Row) error) error, counts *Counts) error {
 	out := parquet.NewGenericWriter[Row](file,
 		parquet.MaxRowsPerRowGroup(rowsPerGroup), parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("trace_id"), parquet.Ascending("start_ns"))))
@@ -66,17 +78,17 @@ func fill(file *os.File, all []piece, names *names, counts *Counts) error {
 		rows = rows[:0]
 		return err
 	}
-	var last span
-	err := merge(all, file.Name()+".merging", func(s *span) error {
-		if s.traceHigh != last.traceHigh || s.traceLow != last.traceLow {
+	var last [16]byte
+	err := each(func(row Row) error {
+		if row.TraceID != last {
 			traces++
 		}
-		if s.parent == 0 {
+		if row.ParentID == 0 {
 			roots++
 		}
-		last = *s
+		last = row.TraceID
 		written++
-		rows = append(rows, s.row(names))
+		rows = append(rows, row)
 		if len(rows) < cap(rows) {
 			return nil
 		}

@@ -15,7 +15,7 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Traces
 from loadstone.model.records import Observed, SpanCounts
-from loadstone.monitoring import spans as module
+from loadstone.monitoring import receiving
 from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.monitoring.spans import Spans
 from tests.experiments.fakes import FakeOrchestrator
@@ -127,7 +127,7 @@ def test_a_client_of_the_cluster_receives_them_from_the_first_trial_on(
     desk, worker = deployment.nodes
     client = desk.model_copy(update={"name": "load-1", "address": "10.0.0.9", "reach": Reach(transport="exec")})
     deployment = deployment.model_copy(update={"nodes": (client, worker)})
-    monkeypatch.setattr(module, "connect", lambda *_: Client())
+    monkeypatch.setattr(receiving, "connect", lambda *_: Client())
     spans = Spans(Traces(), deployment, desk)
     spans.start()
     try:
@@ -148,7 +148,11 @@ def test_a_client_of_the_cluster_receives_them_from_the_first_trial_on(
     ("counts", "problem"),
     [
         ({"dropped": 3, "received": 37, "written": 37}, "3 spans were given up by services"),
-        ({"refused": 2}, "2 spans were refused by the receiver, which could not keep up"),
+        (
+            {"refused": 2},
+            "2 spans were refused by the receiver, which could not keep up; set traces.receivers to 2 or more,"
+            " or lower traces.sample",
+        ),
         (
             {"unreadable": 1},
             "1 spans were rejected, without valid ids or times, or in requests that could not be read",

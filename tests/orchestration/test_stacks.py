@@ -128,7 +128,7 @@ def test_services_send_their_spans_to_jaeger_unless_another_program_takes_them(
 
 def test_a_receiver_comes_before_jaeger() -> None:
     deployment = resolve(parse(SERVICES), Settings(), nodes(1), {}, catalogue.software(), "t", Stacks(jaeger={}))  # type: ignore[arg-type]
-    deployment = stacks.sending_spans(traced(deployment, "198.18.0.1:5", 0.5), Traces())
+    deployment = stacks.sending_spans(traced(deployment, ["198.18.0.1:5"], 0.5), Traces())
     there = {replica.service: replica.environment for replica in deployment.replicas}
     assert there["geo"] == {"STONE_TRACES": "198.18.0.1:5", "STONE_TRACES_SAMPLE": "0.5"} and there["jaeger"] == {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,7 +124,8 @@ def test_what_hosts_lack_is_one_message_each_and_exit_code_3(user: User, three: 
 
 
 def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh_alone(user: User) -> None:
-    study = STUDY.replace("workers: 3", "workers: 2").replace("metrics: {}\n", "").replace("[10, 15, 20]", "[20]")
+    study = STUDY.replace("workers: 3", "workers: 2").replace("[10, 15, 20]", "[20]")
+    study = study.replace("metrics: {}", "traces: {receivers: 3}")
     with hosts(user, study, 5, clients=2) as made:
         for host in made.hosts[:2]:
             only_ssh = f"-s {made.emulated.network.client} -p tcp --syn ! --dport 22 -j REJECT"
@@ -140,6 +142,22 @@ def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh
         assert all(generator["sent"] > 0 and generator["clock_offset_us"] is not None for generator in generators), (
             generators
         )
+        observed = json.loads((trial / "observed.json").read_text())
+        counts, spans = observed["traces"], pq.read_table(trial / "spans.parquet")
+        assert observed["problems"] == [] and counts["produced"] == counts["received"] == counts["written"] > 0, counts
+        assert counts["roots"] == counts["traces"] == counts["requests"], "every request is one whole trace"
+        assert spans.num_rows == counts["written"]
+        chosen = {int.from_bytes(trace[8:]) % 3 for trace in spans["trace_id"].to_pylist()}
+        assert chosen == {0, 1, 2} and not list(trial.glob("spans-*")), "each receiver had some, in one file now"
+        (files,) = user.home.glob("results/*/*/deployments")
+        sent_to = {
+            address.rpartition(":")[0]
+            for file in files.rglob("*")
+            if file.is_file()
+            for addresses in re.findall(r"STONE_TRACES[=: '\"]+([\d.:,]+)", file.read_text())
+            for address in addresses.split(",")
+        }
+        assert sent_to == {made.hosts[3].address, made.hosts[4].address}
 
 
 def test_processes_on_emulated_hosts(user: User) -> None:

@@ -72,7 +72,8 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_SECRET=...                 what signs tokens and sessions, the same for all services of a deployment
   STONE_PROFILE=dsb-quirks         bring back the original's bugs that change performance (optional)
   STONE_LOG_LEVEL=info             debug, info, warn or error (optional)
-  STONE_TRACES=host:port           where spans are sent: OTLP over gRPC (optional; else nothing is traced)
+  STONE_TRACES=host:port[,...]     where spans are sent: OTLP over gRPC (optional; else nothing is traced); of several
+                                   the trace's id selects one
   STONE_TRACES_SAMPLE=1            share of the requests that begin here which are traced, 0 to 1 (optional)
   STONE_REPLICA=rate-2             what spans call this process (optional; else HOSTNAME-PID)
   GOGC=400                         how much the heap may grow between collections, in percent (optional)

@@ -22,6 +22,7 @@ import (
 const spansHelp = `usage: stone spans --out FILE [--grpc HOST:PORT] [--http HOST:PORT] [--forward HOST:PORT] [--cpus LIST]
        stone spans --control [...]
        stone spans --recover DIR
+       stone spans --merge FILE PART...
 
 Receives spans of any service that speaks OTLP, over gRPC or HTTP, and makes one sorted spans.parquet of a trial's.
 Prints how many it received, wrote and refused, and what it could not read. What was written before a kill -9 is not
@@ -30,6 +31,7 @@ lost: see --recover.
   --out FILE           record from now until SIGTERM or SIGINT; then print the counts
   --control            record trial by trial, by orders on standard input, as below; ends with its input
   --recover DIR        make the files of trials below DIR whose receiver was killed, print their counts and end
+  --merge FILE         make one file of those that several receivers made of a trial, print its counts and end
   --grpc HOST:PORT     where OTLP over gRPC arrives  (127.0.0.1:4317)
   --http HOST:PORT     where OTLP over HTTP arrives, POST /v1/traces, protobuf or JSON  (127.0.0.1:4318)
   --forward HOST:PORT  send the same spans on to another receiver over gRPC, such as Jaeger; none if left out
@@ -66,6 +68,7 @@ type spansOptions struct {
 	grpc, http    string
 	forward, cpus string
 	out, recover  string
+	merge         string
 	control       bool
 }
 
@@ -80,12 +83,15 @@ func runSpans(args []string) int {
 	flags.StringVar(&options.cpus, "cpus", "", "")
 	flags.StringVar(&options.out, "out", "", "")
 	flags.StringVar(&options.recover, "recover", "", "")
+	flags.StringVar(&options.merge, "merge", "", "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(spansHelp)
 		return 0
 	case err != nil:
 		return spansFailed(fmt.Errorf("%w: %w; see 'stone spans --help'", spans.ErrBad, err))
+	case options.merge != "":
+		return spansFailed(mergeSpans(options.merge, flags.Args()))
 	case flags.NArg() > 0:
 		return spansFailed(fmt.Errorf("%w: unexpected argument %q; see 'stone spans --help'", spans.ErrBad, flags.Arg(0)))
 	case options.recover == "" && options.control == (options.out != ""):
@@ -121,6 +127,15 @@ func recoverSpans(folder string) error {
 	return spans.Recover(folder, func(file string, counts spans.Counts) {
 		printLine(map[string]any{"file": file, "counts": counts})
 	})
+}
+
+func mergeSpans(out string, parts []string) error {
+	debug.SetMemoryLimit(spansMemory)
+	counts, err := spans.Merge(out, parts)
+	if err == nil {
+		printLine(counts)
+	}
+	return err
 }
 
 // receiveSpans serves until it is stopped, then ends a trial that is still running.

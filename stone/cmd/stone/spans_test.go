@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -194,13 +195,32 @@ func stopInATrial(t *testing.T, stop func(*receiving) error) {
 	}
 }
 
+func TestSpansOfSeveralReceiversBecomeOneFile(t *testing.T) {
+	folder := t.TempDir()
+	out, parts := filepath.Join(folder, "spans.parquet"), []string{filepath.Join(folder, "1"), filepath.Join(folder, "2")}
+	for i, part := range parts {
+		receiver := startSpans(t, "--control")
+		receiver.order(t, `{"verb": "begin", "file": "`+part+`"}`, nil)
+		receiver.send(t, strings.Replace(oneSpan, "NN", fmt.Sprintf("0%d", i+1), 1))
+		receiver.order(t, `{"verb": "end", "quiet_s": 0}`, nil)
+	}
+	printed, err := stone(t, nil, append([]string{"spans", "--merge", out}, parts...)...).Output()
+	var counts spans.Counts
+	if err != nil || json.Unmarshal(printed, &counts) != nil || counts.Received != 2 || counts.Written != 2 || *counts.Traces != 2 {
+		t.Errorf("it printed %s, %v", printed, err)
+	}
+	if rows := readSpans(t, out); len(rows) != 2 || rows[0].TraceID[15] != 1 || rows[1].TraceID[15] != 2 {
+		t.Errorf("merged %+v", rows)
+	}
+}
+
 func TestSpansRefusesWhatItCannotDo(t *testing.T) {
 	for code, examples := range map[int][][]string{
 		0: {{"--help"}},
 		2: {
 			{"extra"}, {"--nonsense"}, {}, {"--control", "--out", "spans.parquet"}, {"--control", "--grpc", "no-port"},
 			{"--control", "--http", "203.0.113.1:1", "--grpc", ":0"}, {"--control", "--cpus", "x"}, {"--control", "--cpus", "3-1"},
-			{"--control", "--cpus", "1023"}, {"--recover", "/no/such"}, {"--control", "--forward", "nowhere"},
+			{"--control", "--cpus", "1023"}, {"--recover", "/no/such"}, {"--merge", "spans.parquet"}, {"--control", "--forward", "nowhere"},
 			{"--grpc", ":0", "--http", ":0", "--out", "/no/such/spans.parquet"},
 		},
 	} {

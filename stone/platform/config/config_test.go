@@ -30,7 +30,7 @@ var wants = Wants{Needs: []string{"geo", "memcached-rate"}, Documents: true}
 
 func TestLoad(t *testing.T) {
 	got, err := Load(wants, environment(map[string]string{
-		"STONE_PROFILE": "dsb-quirks", "STONE_TRACES": "desk:4317", "STONE_TRACES_SAMPLE": "0.01", "STONE_REPLICA": "rate-2",
+		"STONE_PROFILE": "dsb-quirks", "STONE_TRACES": "desk:4317,load-2:4317", "STONE_TRACES_SAMPLE": "0.01", "STONE_REPLICA": "rate-2",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestLoad(t *testing.T) {
 			"geo": {"10.0.0.1:8083", "10.0.0.2:8083"}, "memcached-rate": {"memcached-rate:11211"},
 		},
 		Documents: "postgres://postgres@127.0.0.1:5432/postgres", Quirks: true, LogLevel: slog.LevelWarn,
-		Traces: Traces{Collector: "desk:4317", Sample: 0.01, Replica: "rate-2"},
+		Traces: Traces{Collectors: []string{"desk:4317", "load-2:4317"}, Sample: 0.01, Replica: "rate-2"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 
 func TestNothingIsTracedByDefault(t *testing.T) {
 	got, err := Load(wants, environment(nil))
-	if err != nil || got.Traces != (Traces{Sample: 1}) {
+	if err != nil || !reflect.DeepEqual(got.Traces, Traces{Sample: 1}) {
 		t.Errorf("%+v, error %v", got.Traces, err)
 	}
 }
@@ -76,6 +76,7 @@ func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
 		{"STONE_DOCUMENTS", "mysql://127.0.0.1:3306", "mongodb://"},
 		{"STONE_PROFILE", "quirks", "dsb-quirks"},
 		{"STONE_TRACES", "http://desk:4317", "host:port"},
+		{"STONE_TRACES", "desk:4317,", "host:port"},
 		{"STONE_TRACES_SAMPLE", "1%", "from 0 to 1"},
 		{"STONE_TRACES_SAMPLE", "1.01", "from 0 to 1"},
 		{"STONE_TRACES_SAMPLE", "NaN", "from 0 to 1"},

@@ -1,18 +1,24 @@
 package config
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Traces says where a service sends its spans.
 type Traces struct {
-	Collector string  // STONE_TRACES: host:port that takes OTLP over gRPC; empty: nothing is traced
-	Sample    float64 // STONE_TRACES_SAMPLE: share of the requests that begin here which are traced, 0 to 1
-	Replica   string  // STONE_REPLICA: what the deployer calls this process; empty: not set
+	Collectors []string // STONE_TRACES: host:port of each that takes OTLP over gRPC, comma separated; none: nothing is traced
+	Sample     float64  // STONE_TRACES_SAMPLE: share of the requests that begin here which are traced, 0 to 1
+	Replica    string   // STONE_REPLICA: what the deployer calls this process; empty: not set
 }
 
 func loadTraces(getenv func(string) string) (Traces, error) {
-	traces := Traces{Collector: getenv("STONE_TRACES"), Sample: 1, Replica: getenv("STONE_REPLICA")}
-	if traces.Collector != "" {
-		if err := checkAddress("STONE_TRACES", traces.Collector); err != nil {
+	traces := Traces{Sample: 1, Replica: getenv("STONE_REPLICA")}
+	if addresses := getenv("STONE_TRACES"); addresses != "" {
+		traces.Collectors = strings.Split(addresses, ",")
+	}
+	for _, address := range traces.Collectors {
+		if err := checkAddress("STONE_TRACES", address); err != nil {
 			return traces, err
 		}
 	}

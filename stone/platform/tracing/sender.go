@@ -18,17 +18,28 @@ const (
 	stopTimeout  = 1500 * time.Millisecond
 )
 
-// counts are those of sampled spans since the service started.
+// counts are those of sampled spans for one collector since the service started.
 type counts struct {
-	produced *atomic.Int64 // ended
-	dropped  *atomic.Int64 // given up: there was no room, or no collector that took them
+	produced count // ended
+	dropped  count // given up: there was no room, or no collector that took them
 }
 
-// sender queues the spans that end and sends them from a goroutine of its own.
+// count is one collector's, and a part of the service's.
+type count struct {
+	own atomic.Int64
+	all *atomic.Int64
+}
+
+func (c *count) add(spans int64) {
+	c.own.Add(spans)
+	c.all.Add(spans)
+}
+
+// sender queues the spans that end and sends them to one collector, from a goroutine of its own.
 type sender struct {
 	uploader *uploader
 	log      *logging.Limited
-	counts   counts
+	counts   *counts
 	capacity int
 
 	mutex sync.Mutex
@@ -42,7 +53,7 @@ type sender struct {
 	logged   int64 // dropped spans that were logged
 }
 
-func newSender(uploader *uploader, log *slog.Logger, counts counts, capacity int, stopping chan struct{}) *sender {
+func newSender(uploader *uploader, log *slog.Logger, counts *counts, capacity int, stopping chan struct{}) *sender {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sender{
 		uploader: uploader, log: logging.NewLimited(log), counts: counts, capacity: capacity,
@@ -54,7 +65,7 @@ func newSender(uploader *uploader, log *slog.Logger, counts counts, capacity int
 
 // add queues a span that has ended, or counts it as dropped. It never waits for the collector.
 func (s *sender) add(ended *span) {
-	s.counts.produced.Add(1)
+	s.counts.produced.add(1)
 	s.mutex.Lock()
 	waiting := len(s.queue) + 1
 	if waiting <= s.capacity {
@@ -63,7 +74,7 @@ func (s *sender) add(ended *span) {
 	s.mutex.Unlock()
 	switch {
 	case waiting > s.capacity:
-		s.counts.dropped.Add(1)
+		s.counts.dropped.add(1)
 	case waiting == batch:
 		select {
 		case s.full <- struct{}{}:
@@ -100,16 +111,16 @@ func (s *sender) flush() {
 	var problem error
 	for spans := range slices.Chunk(s.take(), batch) {
 		if err := s.uploader.send(s.context, spans); err != nil {
-			s.counts.dropped.Add(int64(len(spans)))
+			s.counts.dropped.add(int64(len(spans)))
 			problem = err
 		}
 	}
-	if dropped := s.counts.dropped.Load(); dropped > s.logged {
+	if dropped := s.counts.dropped.own.Load(); dropped > s.logged {
 		reason := "they end faster than they can be sent"
 		if problem != nil {
 			reason = problem.Error()
 		}
-		s.log.Warn("spans dropped", "reason", reason, "dropped", dropped, "of", s.counts.produced.Load())
+		s.log.Warn("spans dropped", "reason", reason, "dropped", dropped, "of", s.counts.produced.own.Load())
 		s.logged = dropped
 	}
 }

@@ -38,7 +38,7 @@ func (s *span) fail(err error) {
 func (s *span) end() {
 	if s != nil {
 		s.took = time.Since(s.began)
-		s.tracing.sender.add(s)
+		s.tracing.senderOf(s.trace).add(s)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,37 +22,48 @@ import (
 
 // Tracing is that of one service. Nil is off, and costs nothing: what its methods would wrap they return as it is.
 type Tracing struct {
-	service    string // without its application
-	sample     uint64 // of the requests that begin here those are traced whose trace's id ends in a smaller number
-	sender     *sender
-	connection *grpc.ClientConn
+	service     string    // without its application
+	sample      uint64    // of the requests that begin here those are traced whose trace's id ends in a smaller number
+	senders     []*sender // one for each collector
+	connections []*grpc.ClientConn
 }
 
 // Start begins to trace a service, "application/service"; without a collector it returns nil. It waits for nothing: a
 // collector may come later, or never. Counter makes the numbers of spans that ended and of those that were given up.
 func Start(name string, settings config.Traces, log *slog.Logger, counter func(string) *atomic.Int64) (*Tracing, error) {
-	if settings.Collector == "" {
+	if len(settings.Collectors) == 0 {
 		return nil, nil
 	}
 	return start(name, settings, log, counter, mostQueued)
 }
 
 func start(name string, settings config.Traces, log *slog.Logger, counter func(string) *atomic.Int64, mostQueued int) (*Tracing, error) {
-	connection, err := dial(settings.Collector)
-	if err != nil {
-		return nil, fmt.Errorf("STONE_TRACES: %w", err)
-	}
 	host, _ := os.Hostname() // empty where it cannot be had
 	instance := settings.Replica
 	if instance == "" {
 		instance = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
 	application, service, _ := strings.Cut(name, "/")
-	counts := counts{produced: counter("spans produced"), dropped: counter("spans dropped")}
-	stopping := make(chan struct{})
 	of := resource("service.name", service, "service.namespace", application, "service.instance.id", instance, "host.name", host)
-	sender := newSender(newUploader(connection, instance, of, counts, stopping), log, counts, mostQueued, stopping)
-	return &Tracing{service, threshold(settings.Sample), sender, connection}, nil
+	t := &Tracing{service: service, sample: threshold(settings.Sample)}
+	produced, dropped := counter("spans produced"), counter("spans dropped")
+	for _, address := range settings.Collectors {
+		connection, err := dial(address)
+		if err != nil {
+			t.Stop()
+			return nil, fmt.Errorf("STONE_TRACES: %w", err)
+		}
+		counts, stopping := &counts{produced: count{all: produced}, dropped: count{all: dropped}}, make(chan struct{})
+		uploader := newUploader(connection, instance, of, counts, stopping)
+		t.senders = append(t.senders, newSender(uploader, log, counts, mostQueued, stopping))
+		t.connections = append(t.connections, connection)
+	}
+	return t, nil
+}
+
+// senderOf is that of the collector which the trace's id selects, in every service the same: no trace is split.
+func (t *Tracing) senderOf(trace [16]byte) *sender {
+	return t.senders[binary.BigEndian.Uint64(trace[8:])%uint64(len(t.senders))]
 }
 
 // half is one more than the largest number that the last 63 bits of a trace's id can be.
@@ -62,13 +74,19 @@ func threshold(share float64) uint64 {
 	return min(uint64(share*half), half)
 }
 
-// Stop sends what has ended, for a second and a half at most, and closes the connection. No span may end any more.
+// Stop sends what has ended, for a second and a half at most, and closes the connections. No span may end any more.
 func (t *Tracing) Stop() {
 	if t == nil {
 		return
 	}
-	t.sender.stop()
-	_ = t.connection.Close()
+	var stopping sync.WaitGroup
+	for _, sender := range t.senders {
+		stopping.Go(sender.stop)
+	}
+	stopping.Wait()
+	for _, connection := range t.connections {
+		_ = connection.Close()
+	}
 }
 
 // serve begins the span of a request that came in with these headers: within its caller's, or of a new trace. The span is

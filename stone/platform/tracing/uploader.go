@@ -21,7 +21,8 @@ const (
 	longestPause   = time.Second
 )
 
-// Metadata of each request to the collector: who sends, and its counts, so that the collector knows what is missing.
+// Metadata of each request to a collector: who sends, and the counts of its spans for this one, so that the collector
+// knows what is missing.
 const (
 	instanceKey = "stone-instance"
 	producedKey = "stone-spans-produced"
@@ -33,7 +34,7 @@ type uploader struct {
 	collector collector.TraceServiceClient
 	encoder   *encoder
 	instance  string
-	counts    counts
+	counts    *counts
 	stopping  <-chan struct{}
 }
 
@@ -51,7 +52,7 @@ func dial(address string) (*grpc.ClientConn, error) {
 	)
 }
 
-func newUploader(connection *grpc.ClientConn, instance string, of []byte, counts counts, stopping <-chan struct{}) *uploader {
+func newUploader(connection *grpc.ClientConn, instance string, of []byte, counts *counts, stopping <-chan struct{}) *uploader {
 	return &uploader{collector.NewTraceServiceClient(connection), newEncoder(of), instance, counts, stopping}
 }
 
@@ -64,7 +65,7 @@ func (u *uploader) send(ctx context.Context, spans []span) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		answer, err := u.attempt(ctx, request)
 		if err == nil {
-			u.counts.dropped.Add(answer.GetPartialSuccess().GetRejectedSpans())
+			u.counts.dropped.add(answer.GetPartialSuccess().GetRejectedSpans())
 			return nil
 		}
 		if !mayPass(err) || time.Since(began)+pause > patience {
@@ -83,8 +84,8 @@ func (u *uploader) attempt(ctx context.Context, request *collector.ExportTraceSe
 	defer cancel()
 	ctx = metadata.AppendToOutgoingContext(ctx,
 		instanceKey, u.instance,
-		producedKey, strconv.FormatInt(u.counts.produced.Load(), 10),
-		droppedKey, strconv.FormatInt(u.counts.dropped.Load(), 10),
+		producedKey, strconv.FormatInt(u.counts.produced.own.Load(), 10),
+		droppedKey, strconv.FormatInt(u.counts.dropped.own.Load(), 10),
 	)
 	return u.collector.Export(ctx, request)
 }
