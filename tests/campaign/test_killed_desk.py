@@ -11,12 +11,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from loadstone.infrastructure import machines
+from loadstone.infrastructure.qemu import guests, image
 from tests.campaign import studies
 from tests.orchestration import docker_clusters
+from tests.support import applications
 from tests.support.clusters import ON_CLUSTERS
 from tests.support.users import User, end
 
@@ -70,9 +74,10 @@ OF_NEW_RUNS = ("plan", "provide", "make the cluster", "deploy")
 class Killer:
     """Starts or resumes runs, kills them, and counts what became of their trials."""
 
-    def __init__(self, user: User, within_s: float) -> None:
+    def __init__(self, user: User, within_s: float, *options: str) -> None:
         began = time.monotonic()
-        user.runs("run", "study.yaml")
+        self._options = options
+        user.runs("run", "study.yaml", *options)
         self.lasted = time.monotonic() - began
         self.user = user
         self.steps: Counter[str] = Counter()
@@ -88,7 +93,7 @@ class Killer:
             hide(self.user)
         before = studies.finished(self.user)
         arguments = ["run", "--resume"] if self._open else ["run", "study.yaml"]
-        process = self.user.starts(*arguments)
+        process = self.user.starts(*arguments, *self._options)
         deadline = time.monotonic() + self._within_s
         while process.poll() is None and not when():
             assert time.monotonic() < deadline, "it hangs"
@@ -130,7 +135,7 @@ class Killer:
         """Let the last run go on to its end; it has the same trials as one that was never disturbed."""
         if self._open:
             before = studies.finished(self.user)
-            self.user.runs("run", "--resume")
+            self.user.runs("run", "--resume", *self._options)
             assert before.items() <= studies.finished(self.user).items(), "a finished trial was lost or repeated"
             self._check()
             self._open = False
@@ -183,6 +188,26 @@ def test_on_a_cluster(orchestrator: str, cluster_user: User) -> None:
     chance = random.Random(11)
     killer.kill_at(ON_A_CLUSTER, lambda: chance.uniform(0, LATER_S))
     check(killer, ON_A_CLUSTER, orchestrator)
+
+
+@pytest.mark.root
+def test_with_virtual_machines(cluster_user: User) -> None:
+    if lacking := [*guests.missing(), *image.missing()]:
+        pytest.skip(f"not installed: {', '.join(lacking)}")
+    docstore = applications.patient("docstore")
+    application = cluster_user.home / "docstore.yaml"
+    application.write_text(yaml.safe_dump(docstore))
+    more: dict[str, Any] = {
+        "application": str(application),
+        "resources": {},
+        "environment": "vm",
+        "vm": {"memory": "512MiB"},
+    }
+    studies.write(cluster_user, RATES, cluster={"infrastructure": "qemu"}, **more)
+    machines.close_all()
+    killer = Killer(cluster_user, WITHIN_CLUSTERS_S, "--emulated-ok")
+    killer.kill_at(ON_A_CLUSTER)
+    check(killer, ON_A_CLUSTER, "virtual machines")
 
 
 def hide(user: User) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from loadstone.infrastructure.base import Finding, Infrastructure, Say
+from loadstone.infrastructure.journal import JournalEntry
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces import Namespaces, nodes_of
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
@@ -22,11 +23,21 @@ _LEAST = 256 * 2**20
 """That each of them needs where the study does not say."""
 
 
-class Qemu(Namespaces):
-    """Treatments in ``vm`` and ``vm-container`` run in guests, others on the emulated hosts that guests stand for."""
+class _Hosts(Namespaces):
+    """What the journal has as hosts of ``qemu``, whether or not guests stand for them."""
 
     name = "qemu"
     follows = frozenset()
+
+    @classmethod
+    def undo(cls, entry: JournalEntry) -> list[str]:
+        guests.disconnect(EmulatedHosts.of(entry.facts))
+        return super().undo(entry)
+
+
+class Qemu(_Hosts):
+    """Treatments in ``vm`` and ``vm-container`` run in guests, others on the emulated hosts that guests stand for."""
+
     makes: ClassVar[dict[str, frozenset[str]]] = {
         "vm": frozenset({"process"}),
         "vm-container": frozenset({"docker", "swarm"}),
@@ -36,12 +47,10 @@ class Qemu(Namespaces):
         return InGuests(self.cluster, self.entry_name, vm)
 
 
-class InGuests(Namespaces):
+class InGuests(_Hosts):
     """One guest in place of each host. The journal has them as hosts, by which they are removed."""
 
-    name = "qemu"
     software = frozenset.union(*Qemu.makes.values())
-    follows = frozenset()
 
     def __init__(self, cluster: Cluster, entry_name: str, vm: Vm) -> None:
         super().__init__(cluster, entry_name)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import MachineLost, connect
+from loadstone.infrastructure.machines.ssh import Ssh
 from loadstone.infrastructure.namespaces.commands import run
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.network import SWITCH
@@ -29,6 +30,7 @@ from loadstone.model.guest import Accelerator, Guest, Vm
 from loadstone.model.records.node import NodeLimits, SpawnArgs
 
 QEMU = "qemu-system-x86_64"
+_CONFIG = "ssh_config"
 _UP_WITHIN_S = {"kvm": 120.0, "tcg": 600.0}
 _LOOK_S = 1.0
 _LAST_LINES = 15
@@ -82,7 +84,7 @@ class Guests:
             pinned=node.cpus[:cpus] if self.vm.pin else (),
             host_cpus=node.cpus,
         )
-        reach = Reach(transport="ssh", options={"host": node.name, "config": str(self.folder / "ssh_config")})
+        reach = Reach(transport="ssh", options={"host": node.name, "config": str(self.folder / _CONFIG)})
         changes = {"cpus": tuple(range(cpus)), "memory": memory, "guest": guest, "reach": reach}
         return node.model_copy(update=changes)
 
@@ -96,7 +98,7 @@ class Guests:
         settings = f"  User root\n  IdentityFile {self.folder}/login\n  IdentitiesOnly yes\n"
         settings += f"  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n"
         hosts = (f"Host {node.name}\n  HostName {node.address}\n{settings}" for node in self.nodes)
-        (self.folder / "ssh_config").write_text("".join(hosts))
+        (self.folder / _CONFIG).write_text("".join(hosts))
 
     def _start(self, node: Node, image: Image) -> None:
         assert node.guest is not None
@@ -175,6 +177,13 @@ class Guests:
             time.sleep(_LOOK_S)
         if node.guest.pinned:
             monitor.pin(node.guest.monitor, node.guest.pinned)
+
+
+def disconnect(emulated: EmulatedHosts) -> None:
+    """End the connections to guests: one to a guest that is gone lasts until it has missed its answers."""
+    config = Path(emulated.hosts_folder, _CONFIG)
+    for name in emulated.names if config.exists() else ():
+        Ssh(name, str(config)).disconnect()
 
 
 def missing() -> list[str]:
