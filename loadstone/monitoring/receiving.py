@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from loadstone.infrastructure.hosts.claims import CLAIM
 from loadstone.infrastructure.machines import Machine, connect
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
+from loadstone.model.records import SpanCounts
 from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.orchestration import agent
 
@@ -67,10 +67,10 @@ class ReceivingPlace:
         except (ReceiverError, DeploymentError) as error:
             self.problem = str(error)
 
-    def end(self, file: Path) -> dict[str, Any]:
-        """The counts of a trial, whose spans are in ``file``; none where there is a problem. Raises nothing."""
+    def end(self, file: Path) -> SpanCounts:
+        """The counts of a trial, whose spans are in ``file``; all unknown where there is a problem. Raises nothing."""
         if self.problem:
-            return {}
+            return SpanCounts()
         try:
             assert self._receiver is not None
             counts = self._receiver.order("end", {"quiet_s": _QUIET_S, "within_s": _WITHIN_S}, _MERGED_WITHIN_S)
@@ -78,8 +78,8 @@ class ReceivingPlace:
                 file.write_bytes(self._machine.get(self._file))
         except (ReceiverError, DeploymentError) as error:
             self.problem = str(error)
-            return {}
-        return counts
+            return SpanCounts()
+        return SpanCounts.model_validate(counts)
 
     def stop(self) -> None:
         """End the receiver. May be called twice."""

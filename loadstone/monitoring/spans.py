@@ -6,9 +6,7 @@ services send all of theirs to one of them. The files of a trial are merged when
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.binary import stone_binary
@@ -74,8 +72,8 @@ class Spans(Collector):
         if failed:
             return observed.adding(map(self._lost, failed), traces=known)
         if any(place.anew for place in self._places):  # it does not know how many services had made before
-            whole |= {"produced": None, "dropped": None}
-        found = SpanCounts.model_validate({**whole, **known.model_dump(include={"sample", "requests"})})
+            whole = whole.model_copy(update={"produced": None, "dropped": None})
+        found = whole.model_copy(update={"sample": known.sample, "requests": known.requests})
         return observed.adding(_problems(found, len(self._places)), traces=found)
 
     def _recover(self) -> None:
@@ -87,18 +85,18 @@ class Spans(Collector):
         saved = " to the end" if place.local and (self._folder / FILE).exists() else ""
         return f"spans were not recorded{where}{saved}: {place.problem}"
 
-    def _merge(self) -> dict[str, Any]:
+    def _merge(self) -> SpanCounts:
         """Make the trial's file of those of all receivers; the sums of their counts."""
         parts = [file for place in self._places if (file := self._file(place)).exists()]
         if not parts:
-            return {}
+            return SpanCounts()
         command = [str(stone_binary()), "spans", "--merge", str(self._folder / FILE), *map(str, parts)]
         done = subprocesses.run(command, _MERGED_WITHIN_S)
         if done.returncode != 0:
             raise ReceiverError(f"the files of {len(parts)} receivers cannot be merged: {done.stderr.strip()[-300:]}")
         for part in parts:
             part.unlink()
-        return dict(json.loads(done.stdout))
+        return SpanCounts.model_validate_json(done.stdout)
 
     def stop(self) -> None:
         for place in self._places:
