@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import ssl
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +19,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
 from urllib3.exceptions import HTTPError
 
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Access
 from loadstone.model.errors import DeploymentError, PreflightError
 
@@ -201,10 +204,20 @@ def _client(kubeconfig: str, context: str | None, direct: bool) -> ApiClient:
         settings.no_proxy = "*"
     with _usable(kubeconfig):
         config.load_kube_config(  # type: ignore[no-untyped-call]
-            kubeconfig, context=context, client_configuration=settings, persist_config=False
+            kubeconfig,
+            context=context,
+            client_configuration=settings,
+            persist_config=False,
+            temp_file_path=_credentials().name,
         )
     settings.retries = False  # we do that, with another server if there is one
     return ApiClient(settings)
+
+
+@cache
+def _credentials() -> tempfile.TemporaryDirectory[str]:
+    """Where the client writes keys of kubeconfigs, which TLS reads from files; swept where this process is killed."""
+    return temporary.directory("kubeconfig")
 
 
 @contextmanager

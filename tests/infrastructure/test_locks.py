@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,23 @@ def test_a_forged_journal_entry_removes_no_folder(tmp_path: Path) -> None:
         with pytest.raises(DeploymentError, match="is not the folder of emulated-abcdef"):
             forged.remove()
     assert (tmp_path / "precious" / "file").read_text() == "1"
+
+
+CLAIM = """
+import os, resource, signal, sys
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
+from loadstone.infrastructure.namespaces.network import Network
+Network.claim = lambda network: os.kill(os.getpid(), signal.SIGKILL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # a file can be made, and nothing be written to it
+EmulatedHosts("abcdef", "198.18.0.0/28", sys.argv[1], (), state=sys.argv[1] + "-state").claim()
+"""
+
+
+def test_a_desk_killed_while_it_claims_a_folder_leaves_one_that_is_known(tmp_path: Path) -> None:
+    folder = tmp_path / "emulated-abcdef"
+    subprocess.run([sys.executable, "-B", "-c", CLAIM, folder], check=False, timeout=60)
+    claimed = EmulatedHosts("abcdef", "198.18.0.0/28", str(folder), (), state=str(tmp_path / "state"))
+    assert any(folder.iterdir())
+    claimed.refuse_foreign()
+    with pytest.raises(DeploymentError, match="is not the folder of emulated-fedcba"):
+        replace(claimed, id="fedcba").refuse_foreign()

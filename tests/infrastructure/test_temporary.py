@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +40,29 @@ def test_a_folder_of_another_boot_is_left_over(tmp_path: Path) -> None:
         old = tmp_path / Path(live).name.replace(boot, "00000000")
         old.mkdir()
         assert temporary.sweep(tmp_path) == [old]
+
+
+KEYS = """
+import os, signal, sys
+from loadstone.infrastructure.kubernetes_api import KubernetesApi
+api = KubernetesApi([sys.argv[1]])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_no_key_of_a_kubeconfig(tmp_path: Path) -> None:
+    places = tmp_path / "tmp"
+    places.mkdir()
+    secret = base64.b64encode(b"secret").decode()
+    kubeconfig = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"client-certificate-data": secret, "client-key-data": secret}}],
+    }
+    (tmp_path / "config").write_text(json.dumps(kubeconfig))
+    environment = {**os.environ, "TMPDIR": str(places)}
+    subprocess.run([sys.executable, "-c", KEYS, tmp_path / "config"], env=environment, check=False, timeout=60)
+    assert [path for path in places.rglob("*") if path.is_file()]
+    temporary.sweep(places)
+    assert list(places.iterdir()) == []

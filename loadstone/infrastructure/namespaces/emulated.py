@@ -27,7 +27,7 @@ _MOST_THREADS = 16_384
 """Of all hosts of a cluster together, several times what the largest application needs: a fork bomb in a container
 leaves this machine half of the process ids of a small one."""
 _MARK = ".loadstone"
-"""In the folder of a cluster's hosts: its id."""
+"""In the folder of a cluster's hosts, a link to its id: whole or not there, whenever a desk is killed."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class EmulatedHosts:
         Held by ``one_at_a_time`` since they were chosen.
         """
         Path(self.hosts_folder).mkdir(parents=True)
-        Path(self.hosts_folder, _MARK).write_text(self.id, encoding="utf-8")
+        Path(self.hosts_folder, _MARK).symlink_to(self.id)
         self.network.claim()
         limits = NodeLimits(cores=cores, pids=_MOST_THREADS)
         begun = this_machine(self.state).begin(self.cluster, self.id, "emulated hosts", limits)
@@ -123,7 +123,7 @@ class EmulatedHosts:
 
     def remove(self) -> None:
         """End and delete everything, whichever of it is there; whatever the state it was left in."""
-        self._refuse_foreign()
+        self.refuse_foreign()
         this_machine(self.state).end(self.cluster)
         self.network.remove()
         for mounted in self._mounts():  # none of ours is; a user may have mounted something to look at it
@@ -136,13 +136,13 @@ class EmulatedHosts:
         with one_at_a_time(), contextlib.suppress(OSError):  # other clusters' folders may be there
             Path(self.hosts_folder).parent.rmdir()
 
-    def _refuse_foreign(self) -> None:
+    def refuse_foreign(self) -> None:
         """Raise DeploymentError for a folder that this cluster did not create: a journal entry may name any."""
         folder, mark = Path(self.hosts_folder), Path(self.hosts_folder, _MARK)
         if not os.path.lexists(folder) or (folder.is_dir() and not any(folder.iterdir())):
             return
-        ours = not folder.is_symlink() and not mark.is_symlink() and mark.is_file()
-        if not ours or mark.stat().st_uid != os.geteuid() or mark.read_text(encoding="utf-8") != self.id:
+        ours = not folder.is_symlink() and mark.is_symlink() and os.readlink(mark) == self.id
+        if not ours or mark.lstat().st_uid != os.geteuid():
             raise DeploymentError(f"{folder} is not the folder of {self.cluster}", "remove it by hand if it is")
 
     def _mounts(self) -> list[str]:
