@@ -56,7 +56,8 @@ def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goe
     output, complained = process.communicate(timeout=900)
     assert process.returncode == 4, output + complained
     first, second, third = rows(cluster_user)
-    assert [row["verdict"] == "invalid" for row in (first, second, third)] == [False, True, False], second["reasons"]
+    reasons = [row["reasons"] for row in (first, second, third)]
+    assert [row["verdict"] == "invalid" for row in (first, second, third)] == [False, True, False], reasons
     assert any(reason.startswith("worker-2") for reason in second["reasons"])
     assert finished.read_bytes() == before
     for row in (first, third):

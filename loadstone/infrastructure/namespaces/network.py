@@ -116,7 +116,8 @@ class Network:
         return str(_NAMESPACES / (self._of(host) if host else self.cluster))
 
     def claim(self) -> None:
-        """Make the switch and the link to it: from now on the subnet is in use."""
+        """Make the switch and the link to it: from now on the subnet is in use. Rules that a killed desk left go."""
+        _ip(*(f"rule delete {rule}" for rule in self._rules_there()))
         _ip(
             f"netns add {self.cluster}",
             f"link add {self.interface} type veth peer name {_UPLINK} netns {self.cluster}",
@@ -168,18 +169,24 @@ class Network:
                     raise
         for namespace in [*_NAMESPACES.glob(f"{self.cluster}-*"), *_NAMESPACES.glob(self.cluster)]:
             run("ip", "netns", "delete", namespace.name)
-        if there := self._rules_there():
-            _ip(*[f"rule delete {self._rule}"] * there)
+        _ip(*(f"rule delete {rule}" for rule in self._rules_there() if rule == self._rule))
 
     @property
     def _rule(self) -> str:
         """What tells the routing rules of this cluster from all others."""
         return f"pref {_FIRST_RULE + zlib.crc32(self.cluster.encode()) % _RULES} to {self.subnet}"
 
-    def _rules_there(self) -> int:
+    def _rules_there(self) -> list[str]:
+        """Each routing rule about the subnet, of this cluster or of an earlier one that had it."""
         rules = json.loads(run("ip", "-j", "-4", "rule", "show") or "[]")
-        found = (f"pref {rule['priority']} to {rule.get('dst')}/{rule.get('dstlen')}" for rule in rules)
-        return list(found).count(self._rule)
+        numbers = range(_FIRST_RULE, _FIRST_RULE + _RULES)
+        found = [rule for rule in rules if rule["priority"] in numbers]
+        subnet = str(self.subnet)
+        return [
+            f"pref {rule['priority']} to {subnet}"
+            for rule in found
+            if f"{rule.get('dst')}/{rule.get('dstlen')}" == subnet
+        ]
 
     def _of(self, host: str) -> str:
         return f"{self.cluster}-{host}"
@@ -192,7 +199,8 @@ def _admitted() -> list[str]:
 
 def _ip(*lines: str, namespace: str = "") -> None:
     where = ("-n", namespace) if namespace else ()
-    run("ip", *where, "-batch", "-", given="\n".join(lines) + "\n")
+    if lines:
+        run("ip", *where, "-batch", "-", given="\n".join(lines) + "\n")
 
 
 def _tc(namespace: str, lines: list[str]) -> None:
