@@ -35,6 +35,8 @@ def fetched(folder: Path, packages: Sequence[str]) -> Path:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             pytest.skip(f"packages cannot be had: {done.stderr.splitlines()[-1:]}")
+    if "systemd-timesyncd" in packages and not _gives_back(folder, "systemd-timesyncd"):
+        pytest.skip("the release has moved on since this machine was installed: what is removed cannot be given back")
     stanzas = []
     for file in sorted(folder.glob("*.deb")):
         fields = subprocess.run(["dpkg-deb", "-f", file], capture_output=True, text=True, check=True).stdout
@@ -42,3 +44,10 @@ def fetched(folder: Path, packages: Sequence[str]) -> Path:
         stanzas.append(f"{fields}Filename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {digest}\n")
     (folder / "Packages").write_text("\n".join(stanzas))
     return folder
+
+
+def _gives_back(folder: Path, package: str) -> bool:
+    """Whether the folder has a package in the version that is installed here: a newer one needs newer others."""
+    query = ["dpkg-query", "-W", "-f", "${Version}", package]
+    there = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    return not there or any(folder.glob(f"{package}_{there}_*.deb"))
