@@ -13,16 +13,17 @@ from rich.status import Status
 
 from loadstone import plugins
 from loadstone.cli.app import err, out, warn
+from loadstone.experiments.preparing import roles_settings
 from loadstone.infrastructure import inventories
 from loadstone.infrastructure.preparation.playing import HostOutcome, play
 from loadstone.model import units
-from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import InputError, Interrupted, PreflightError
+from loadstone.model.inventory import Inventory
 
 EPILOG = (
     "Examples: [bold]loadstone prepare hosts.yaml --for swarm --check[/] shows what would change, "
-    "[bold]loadstone prepare hosts.yaml --for swarm --clock-bound 80us[/] changes it, "
+    "[bold]loadstone prepare hosts.yaml --for study.yaml --clock-bound 80us[/] changes it, "
     "[bold]loadstone prepare hosts.yaml --undo[/] takes it back."
 )
 _MOST_LINES = 20
@@ -35,8 +36,9 @@ def command(
         list[str] | None,
         typer.Option(
             "--for",
-            metavar="NAME",
-            help=f"What will run there: any of {', '.join(plugins.names('software'))}; repeatable. By default process.",
+            metavar="NAME|STUDY",
+            help=f"What will run there: any of {', '.join(plugins.names('software'))}, or the file of a study, whose "
+            "ports are opened, too; repeatable. By default process.",
         ),
     ] = None,
     clock_bound: Annotated[
@@ -53,11 +55,10 @@ def command(
 
     The changes are shown first, for each host. Exit 3 if a host could not be prepared.
     """
-    for name in software or ():
-        if name not in plugins.names("software"):
-            raise InputError(f"--for {name}: no such software" + did_you_mean(name, plugins.names("software")))
     bound_us = _seconds(clock_bound) * 1e6
-    run = _Run(hosts, undo, {"prepare_for": software or ["process"], "clock_bound_us": bound_us}, ask_password)
+    inventory = inventories.read(Cluster(infrastructure="hosts", inventory=str(hosts)))
+    settings = {**roles_settings(software or ["process"], inventory), "clock_bound_us": bound_us}
+    run = _Run(inventory, undo, settings, ask_password)
     planned = run.play(check=True)
     changing = [name for name, outcome in planned.items() if outcome.changes]
     _show(planned)
@@ -77,8 +78,8 @@ def command(
 class _Run:
     """A playbook on the hosts of an inventory, with its progress on standard error."""
 
-    def __init__(self, hosts: Path, undo: bool, settings: Mapping[str, Any], ask_password: bool) -> None:
-        self._inventory = inventories.read(Cluster(infrastructure="hosts", inventory=str(hosts)))
+    def __init__(self, inventory: Inventory, undo: bool, settings: Mapping[str, Any], ask_password: bool) -> None:
+        self._inventory = inventory
         self._playbook = "undo" if undo else "prepare"
         self._settings = settings
         self._password = typer.prompt("sudo's password", hide_input=True, err=True) if ask_password else ""

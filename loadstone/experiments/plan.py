@@ -325,10 +325,15 @@ def _whole(study: Study, application: Application) -> Settings:
     infrastructure: type[Infrastructure] = plugins.find("infrastructure", study.cluster.infrastructure)
     if machine == "vm" and environment not in infrastructure.makes:
         environment = in_given_guest(environment)
+    traces = settings.traces
+    if traces is not None and traces.receivers is None:
+        needed = traces.receivers_needed(study.load.highest_rate, len(application.services))
+        traces = traces.model_copy(update={"receivers": needed})
     return settings.model_copy(
         update={
             "dataset": settings.dataset or application.default_dataset,
             "environment": environment,
+            "traces": traces,
             "high_availability": "on" if managers is not None and managers >= 3 else settings.high_availability,
         }
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
@@ -18,6 +19,11 @@ def _sample(value: Any) -> float:
     return float(value)
 
 
+_RECEIVER_LIMIT = 100_000.0
+"""Spans/s that a receiver takes on one core (docs/explanation/performance.md)."""
+_SPANS_OF_SERVICE = 2
+"""Of a traced request, as long as nothing has been measured: one of its own and one of what it calls."""
+_MOST_RECEIVERS = 100
 Sample = Annotated[float, BeforeValidator(_sample)]
 
 
@@ -33,14 +39,20 @@ class Traces(Model):
         None
     )
     """Where spans are sent on to as well, a Jaeger for one: ``10.0.0.7:4317``."""
-    receivers: Annotated[int, Field(ge=1, le=100)] = 1
+    receivers: Annotated[int, Field(ge=1, le=_MOST_RECEIVERS)] | None = None
     """How many receivers take a share of the traces each, on the machines with the role ``client``, in turn where there
-    are fewer of them; one takes 100,000 spans/s."""
+    are fewer of them; one takes 100,000 spans/s. By default as many as the highest rate needs if each service of the
+    application makes two spans of a traced request."""
+
+    def receivers_needed(self, rate: float | None, services: int) -> int:
+        """How many take the spans of a rate in requests/s; 1 where answers or a trace decide the rate."""
+        spans = (rate or 0.0) * self.sample * _SPANS_OF_SERVICE * services
+        return min(max(1, math.ceil(spans / _RECEIVER_LIMIT)), _MOST_RECEIVERS)
 
     def __str__(self) -> str:
         """``sample:1%,receivers:2``, for labels."""
         sample = f"sample:{format_share(self.sample)}"
-        return sample if self.receivers == 1 else f"{sample},receivers:{self.receivers}"
+        return sample if self.receivers in (None, 1) else f"{sample},receivers:{self.receivers}"
 
 
 class Metrics(Model):

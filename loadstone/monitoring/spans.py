@@ -34,7 +34,9 @@ class Spans(Collector):
 
     def __init__(self, traces: Traces, deployment: Deployment, desk: Node) -> None:
         self._traces = traces
-        self._places = places(deployment, desk, traces.receivers, traces.forward or stacks.traces_endpoint(deployment))
+        self._places = places(
+            deployment, desk, traces.receivers or 1, traces.forward or stacks.traces_endpoint(deployment)
+        )
         self._folder = Path()
 
     @classmethod

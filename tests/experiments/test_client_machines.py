@@ -36,6 +36,25 @@ def test_a_plan_says_how_many_generate_the_load(tmp_path: Path) -> None:
     assert given.as_data()["load_workers"] == 2 and plan_of(tmp_path).as_data()["load_workers"] == 3
 
 
+@pytest.mark.parametrize(
+    ("traces", "text", "receivers"),
+    [
+        ("{sample: 10%}", FAST, 3),  # 50,000 requests/s x 10 % x 22 services x 2 spans
+        ("{sample: 1%}", FAST, 1),
+        ("{sample: 10%, receivers: 2}", FAST, 2),
+        ("{}", STUDY, 1),
+        ("{}", FAST, 22),
+    ],
+)
+def test_spans_have_as_many_receivers_as_the_highest_rate_needs(
+    tmp_path: Path, traces: str, text: str, receivers: int
+) -> None:
+    text = text.replace("./application.yaml", "hotel-reservation")
+    plan = plan_of(tmp_path, f"{text}traces: {traces}\n")
+    (found,) = {treatment.settings.traces for treatment in plan.treatments}
+    assert found is not None and found.receivers == receivers
+
+
 def test_too_few_client_machines_are_a_warning_at_the_rates(tmp_path: Path) -> None:
     (note,) = plan_of(tmp_path).notes
     assert "load.rates" in str(note) and "need 3 client machines" in str(note) and "there is 1" in str(note)

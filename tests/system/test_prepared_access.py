@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure.namespaces import checks
+from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.host import Host
-from loadstone.model.cluster import Link
+from loadstone.model.cluster import Cluster
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 from tests.infrastructure.preparation import sources
 from tests.support.clusters import folders
@@ -57,10 +57,11 @@ SETTINGS = ("--for", "swarm", "--clock-bound", "100ms", "--yes")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
     if SSHD is None:
         pytest.skip("needs openssh-server")
-    if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
-        pytest.skip("; ".join(finding.message for finding in lacking))
+    findings = Namespaces(Cluster(), "preflight").preflight("swarm", 1)
+    if lacking := [finding.message for finding in findings if finding.level == "error"]:
+        pytest.skip("; ".join(lacking))
     packages = sources.fetched(
-        tmp_path_factory.mktemp("packages") / "debs", ["chrony", "sudo", "systemd-timesyncd", "ufw"]
+        tmp_path_factory.mktemp("packages") / "debs", ["chrony", "sudo", "ufw"], newer=["systemd-timesyncd"]
     )
     more = sources.USE.format(folder=packages) + sources.WITHOUT_CHRONY + INSTALL
     with folders(), ssh_hosts(3, own_roots=True, more=more) as made:

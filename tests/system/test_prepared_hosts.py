@@ -30,7 +30,9 @@ dpkg --purge --force-depends conntrack >/dev/null 2>&1
 echo '/swap none swap sw 0 0' >>/etc/fstab
 """
 LOOK = """
-dpkg-query -W -f '${db:Status-Status} ${Package}\\n' | grep "^installed"
+for fields in '${Package}' '${Package} ${Version}'; do
+  dpkg-query -W -f "\\${db:Status-Status} $fields\\n" | grep "^installed"
+done
 cat /etc/fstab
 for file in /etc/chrony/conf.d/* /etc/sudoers.d/zz-loadstone /usr/sbin/policy-rc.d \\
   /var/lib/loadstone/preparation.json; do
@@ -51,7 +53,9 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
     if lacking := [finding.message for finding in findings if finding.level == "error"]:
         pytest.skip("; ".join(lacking))
     packages = sources.fetched(
-        tmp_path_factory.mktemp("packages") / "debs", ["chrony", "conntrack", "systemd-timesyncd"]
+        tmp_path_factory.mktemp("packages") / "debs",
+        ["chrony", "conntrack", "systemd-timesyncd"],
+        newer=["systemd-timesyncd"],
     )
     more = sources.USE.format(folder=packages) + sources.WITHOUT_CHRONY + LACKS_CONNTRACK
     with folders(), ssh_hosts(3, own_roots=True, more=more) as made:

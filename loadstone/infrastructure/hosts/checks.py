@@ -98,7 +98,7 @@ def _firewalls(machines: Sequence[Machine]) -> list[Finding]:
             "firewall",
             "warning",
             f"{machine.name}: the firewall {firewall} is active: it may drop what nodes send to each other",
-            "let the cluster's subnet pass, or stop it while studies run there",
+            "open what the study needs: `loadstone prepare hosts.yaml --for STUDY`, or stop it while studies run there",
         )
         for machine, firewalls in zip(machines, active, strict=True)
         for firewall in firewalls

@@ -113,6 +113,8 @@ class Software(ABC):
     worker_mib: ClassVar[int] = 0
     clustered: ClassVar[bool] = True
     """Whether members become a cluster that has a way in; else they are machines and no more."""
+    remote_api: ClassVar[bool] = False
+    """Whether the desk reaches its API over the network; else through a socket of a member's, or there is none."""
 
     @property
     def managed(self) -> bool:

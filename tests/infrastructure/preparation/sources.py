@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import email
 import hashlib
+import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +16,10 @@ USE = """
 rm -rf /etc/apt/sources.list.d /etc/apt/sources.list /var/lib/apt/lists
 echo 'deb [trusted=yes] file:{folder} ./' >/etc/apt/sources.list
 echo 'APT::Sandbox::User "root";' >/etc/apt/apt.conf.d/00test
+echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/test
+rm -f /var/lib/man-db/auto-update
 """
-"""Shell lines by which a host uses a source and no other."""
+"""Shell lines by which a host uses a source and no other; what makes packages slow to install is left out."""
 MEASURES = """
 mkdir -p /etc/default
 echo 'DAEMON_OPTS="-x"' >/etc/default/chrony
@@ -24,30 +29,68 @@ with the package."""
 WITHOUT_CHRONY = f"""
 dpkg --purge --force-depends chrony >/dev/null 2>&1
 {MEASURES}"""
+_STATE = ("Status", "Conffiles", "Config-Version")
+"""Fields of an installed package that a package's file does not have."""
 
 
-def fetched(folder: Path, packages: Sequence[str]) -> Path:
-    """A folder with the packages of this machine's release and their index; the test is skipped without a network."""
+def fetched(folder: Path, packages: Sequence[str], newer: Sequence[str] = ()) -> Path:
+    """A folder with packages of this machine's release and their index; the test is skipped without a network.
+
+    What is installed here is packed from its files, whatever the distribution's mirror has by now. ``newer``: packages
+    installed here of which the source has a later version too.
+    """
     folder.mkdir()
+    there = [package for package in packages if _installed(package)]
+    if lacking := sorted(set(packages) - set(there)):
+        _download(folder, lacking)
+    for package in there:
+        _pack(folder, package)
+    for package in filter(_installed, newer):
+        _pack(folder, package, "+later")
+    stanzas = []
+    for file in sorted(folder.glob("*.deb")):
+        fields, digest = _run("dpkg-deb", "-f", str(file)), hashlib.sha256(file.read_bytes()).hexdigest()
+        stanzas.append(f"{fields}Filename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {digest}\n")
+    (folder / "Packages").write_text("\n".join(stanzas))
+    return folder
+
+
+def _download(folder: Path, packages: Sequence[str]) -> None:
     command = ["apt-get", "download", "-q", *packages]
     if subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode:
         subprocess.run(["apt-get", "update", "-q"], capture_output=True, check=False)
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             pytest.skip(f"packages cannot be had: {done.stderr.splitlines()[-1:]}")
-    if "systemd-timesyncd" in packages and not _gives_back(folder, "systemd-timesyncd"):
-        pytest.skip("the release has moved on since this machine was installed: what is removed cannot be given back")
-    stanzas = []
-    for file in sorted(folder.glob("*.deb")):
-        fields = subprocess.run(["dpkg-deb", "-f", file], capture_output=True, text=True, check=True).stdout
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        stanzas.append(f"{fields}Filename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {digest}\n")
-    (folder / "Packages").write_text("\n".join(stanzas))
-    return folder
 
 
-def _gives_back(folder: Path, package: str) -> bool:
-    """Whether the folder has a package in the version that is installed here: a newer one needs newer others."""
-    query = ["dpkg-query", "-W", "-f", "${Version}", package]
-    there = subprocess.run(query, capture_output=True, text=True, check=False).stdout
-    return not there or any(folder.glob(f"{package}_{there}_*.deb"))
+def _pack(folder: Path, package: str, suffix: str = "") -> None:
+    """Pack an installed package from its files and scripts; ``suffix`` is added to its version."""
+    fields = email.message_from_string(_run("dpkg-query", "-s", package))
+    version = fields["Version"] + suffix
+    root = folder / f"{package}{suffix}"
+    listed = [path for path in map(Path, _run("dpkg-query", "-L", package).splitlines()) if path.is_absolute()]
+    folders = {above for path in listed for above in path.parents}  # with what are links by now: /lib
+    for path in listed:
+        if path not in folders and os.path.lexists(path):
+            (copy := root / path.relative_to("/")).parent.mkdir(parents=True, exist_ok=True)
+            copy.mkdir() if path.is_dir() and not path.is_symlink() else shutil.copy2(path, copy, follow_symlinks=False)
+    control = root / "DEBIAN"
+    control.mkdir()
+    for script in map(Path, _run("dpkg-query", "--control-path", package).split()):
+        shutil.copy2(script, control / script.suffix[1:])
+    settings = [line.split()[0] for line in (fields["Conffiles"] or "").splitlines() if line.strip()]
+    (control / "conffiles").write_text("".join(f"{file}\n" for file in settings if (root / file[1:]).exists()))
+    kept = {**{name: value for name, value in fields.items() if name not in _STATE}, "Version": version}
+    (control / "control").write_text("".join(f"{name}: {value}\n" for name, value in kept.items()))
+    _run("dpkg-deb", "--build", "-Znone", "--root-owner-group", str(root), str(folder / f"{package}{suffix}.deb"))
+    shutil.rmtree(root)
+
+
+def _installed(package: str) -> bool:
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status}", package]
+    return subprocess.run(query, capture_output=True, text=True, check=False).stdout == "installed"
+
+
+def _run(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -41,6 +41,7 @@ class Kubernetes(Software):
         "haproxy": "haproxy",
     }
     builds = ("kubernetes",)
+    remote_api = True
     manager_mib = 450
     worker_mib = 250
 

@@ -38,6 +38,7 @@ class Nomad(Software):
     name = "nomad"
     tools = engines.TOOLS
     builds: ClassVar[tuple[str, ...]] = ("consul", "nomad")
+    remote_api = True
     manager_mib = 120
     worker_mib = 200
 

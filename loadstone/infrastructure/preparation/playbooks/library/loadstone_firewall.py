@@ -1,6 +1,7 @@
 """Ansible module: lets the hosts of a cluster reach ports of each other through ufw, where it is active.
 
-``peers``: addresses; ``ports``: ``2377/tcp``, ``20000:32767/tcp``. ``state: restored`` deletes the rules that it added.
+``peers``: addresses of the hosts, ``others`` of machines that are none; ``ports``: ``2377/tcp``, ``20000:32767/tcp``.
+``state: restored`` deletes the rules that it added.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def active(module: Any) -> bool:
 def main() -> None:
     arguments = {
         "peers": {"type": "list", "elements": "str", "default": []},
+        "others": {"type": "list", "elements": "str", "default": []},
         "ports": {"type": "list", "elements": "str", "default": []},
         "state": {"choices": ["open", "restored"], "default": "open"},
     }
@@ -48,14 +50,16 @@ def main() -> None:
         module.exit_json(changed=False, msg="")
     shown = module.run_command(["ufw", "show", "added"], check_rc=True)[1]
     there = {line.removeprefix("ufw ").partition(" comment ")[0] for line in shown.splitlines()}
-    wanted = [rule(peer, port) for peer in module.params["peers"] for port in module.params["ports"]]
+    peers = [*module.params["peers"], *module.params["others"]]
+    wanted = [rule(peer, port) for peer in peers for port in module.params["ports"]]
     missing = [each for each in wanted if each not in there]
     if missing and not module.check_mode:
         record.write(KEY, sorted({*recorded, *missing}))
         for each in missing:
             module.run_command(["ufw", *each.split(), "comment", COMMENT], check_rc=True)
+    names = " and ".join(["the other hosts", *module.params["others"]])
     ports = ", ".join(module.params["ports"])
-    module.exit_json(changed=bool(missing), msg=f"let the other hosts reach {ports}" if missing else "")
+    module.exit_json(changed=bool(missing), msg=f"let {names} reach {ports}" if missing else "")
 
 
 if __name__ == "__main__":

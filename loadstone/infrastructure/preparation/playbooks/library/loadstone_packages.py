@@ -1,7 +1,8 @@
 """Ansible module: the distribution's packages with their services left off; what it installed can be removed again.
 
 ``names``: packages that must be installed. ``state: present`` installs those that are missing, after it has recorded
-what apt will install and remove for them; ``state: restored`` takes that back, and no other package.
+what apt will install and remove for them; ``state: restored`` takes that back, and no other package. What was removed
+comes back in its version where a package source still has it, else in the newest.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Failed(Exception):
 class Packages:
     def __init__(self, module: Any) -> None:
         self._module = module
-        self.recorded = record.read(KEY) or {"installed": [], "removed": []}
+        self.recorded = record.read(KEY) or {"installed": [], "removed": {}}
 
     def missing(self, names: list[str]) -> list[str]:
         _, text, _ = self._module.run_command(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\\n"])
@@ -53,9 +54,15 @@ class Packages:
 
     def restore(self) -> None:
         there = set(self.recorded["installed"]) - set(self.missing(self.recorded["installed"]))
-        arguments = ["install", "--purge", *self.recorded["removed"], *(f"{name}-" for name in sorted(there))]
-        code, planned, why = self._apt("-s", *arguments)
-        if code:
+        gone = {name: f"{name}={version}" for name, version in self.recorded["removed"].items() if self.missing([name])}
+        if gone:
+            self._apt("update")
+        for again in (gone.values(), gone.keys()):
+            arguments = ["install", "--purge", *again, *(f"{name}-" for name in sorted(there))]
+            code, planned, why = self._apt("-s", *arguments)
+            if not code:
+                break
+        else:
             raise Failed(f"the packages cannot be removed: {_last(why)}")
         others = set(re.findall(r"^(?:Remv|Purg) (\S+)", planned, re.MULTILINE)) - there
         if others:
@@ -74,9 +81,9 @@ class Packages:
 
     def _remember(self, planned: str) -> None:
         new = re.findall(r"^Inst (\S+) \(", planned, re.MULTILINE)
-        removed = re.findall(r"^Remv (\S+)", planned, re.MULTILINE)
+        removed = dict(re.findall(r"^Remv (\S+) \[(\S+)\]", planned, re.MULTILINE))
         self.recorded["installed"] = sorted({*self.recorded["installed"], *new})
-        self.recorded["removed"] = sorted({*self.recorded["removed"], *removed})
+        self.recorded["removed"] = {**removed, **self.recorded["removed"]}
         record.write(KEY, self.recorded)
 
     def _apt(self, *arguments: str) -> Any:

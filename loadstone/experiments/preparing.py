@@ -1,0 +1,50 @@
+"""What hosts are prepared for: software by its name, or studies with the ports that they need opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from loadstone import plugins
+from loadstone.experiments.plan import read_plans
+from loadstone.experiments.provisioning import machine_needs
+from loadstone.infrastructure import desk
+from loadstone.model.base import did_you_mean
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+from loadstone.model.inventory import Inventory
+
+
+def roles_settings(wanted: Sequence[str], inventory: Inventory) -> dict[str, Any]:
+    """Variables of the roles: what runs on the hosts, where requests enter, and who else reaches the ports of both.
+
+    ``wanted``: names of software, and files of studies, all parts of which run there. Raises InputError for others.
+    """
+    software, entries, studies = set(), set(), False
+    for name in wanted:
+        if name in plugins.names("software"):
+            software.add(name)
+        elif Path(name).suffix in (".yaml", ".yml"):
+            studies = True
+            for plan in read_plans(Document.read(name)).values():
+                needs = machine_needs(plan)
+                software |= set(needs.software)
+                entries |= set(needs.entry_ports)
+        else:
+            raise InputError(f"--for {name}: no such software" + did_you_mean(name, plugins.names("software")))
+    return {
+        "prepare_for": sorted(software),
+        "entry_ports": [f"{port}/tcp" for port in sorted(entries)],
+        "others": _desk(sorted(software), inventory) if studies else [],
+    }
+
+
+def _desk(software: Sequence[str], inventory: Inventory) -> list[str]:
+    """The address of this machine if a study makes it reach the hosts by more than SSH, and it is none of them."""
+    loads = not any("client" in host.roles for host in inventory.hosts.values())
+    if not loads and not any(plugins.find("software", name).remote_api for name in software):
+        return []
+    hosts = [host.address for host in inventory.hosts.values()]
+    address = desk.node(hosts[0]).address
+    return [] if address in hosts else [address]
