@@ -1,5 +1,6 @@
 """The way in, with nothing imported yet: Ctrl-C while Python still loads is no error to explain."""
 
+import gc
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ import sys
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGINT, lambda number, frame: sys.exit(130))
+    gc.set_threshold(50_000)  # what Python makes as it loads is no garbage: looking through it is slow
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would search every installed package for some
     from loadstone.cli.console import drop_unwritten
     from loadstone.cli.main import run_command

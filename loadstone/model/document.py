@@ -11,11 +11,11 @@ from typing import Any, Self, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from loadstone.model import yaml12
 from loadstone.model.base import Finding, Model
 from loadstone.model.errors import InputError, Problem, no_utf8
 from loadstone.model.messages import KeyPath, known_keys, message, misspelt
 from loadstone.model.units import FORMATS
-from loadstone.model.yaml12 import TAGS, Loader
 
 ModelType = TypeVar("ModelType", bound=Model)
 
@@ -34,7 +34,7 @@ class Document:
         self._overrides: dict[KeyPath, str] = {}
         self._from: dict[KeyPath, KeyPath] = {}
         try:
-            node = yaml.compose(text, Loader=Loader)
+            node = yaml12.compose(text)
             self.data: Any = None if node is None else self._construct(node, ())
         except (yaml.YAMLError, ValueError) as error:
             raise InputError([_not_yaml(error, text, file)]) from None
@@ -110,7 +110,7 @@ class Document:
         self._lines.setdefault(path, line)
         if len(self._lines) > self._most_values:  # without aliases, each value needs a character at least
             raise InputError([Problem(self.file, line, dotted(path), "its aliases (*name) add too many values")])
-        if node.tag not in TAGS:
+        if node.tag not in yaml12.TAGS:
             raise InputError(
                 [Problem(self.file, line, dotted(path), f"the tag {node.tag!r} is not supported; remove it")]
             )
@@ -118,7 +118,7 @@ class Document:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._construct(item, (*path, index)) for index, item in enumerate(node.value)]
-        return Loader("").construct_object(node, deep=True)
+        return yaml12.value(node)
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str | int, Any]:
         result: dict[str | int, Any] = {}

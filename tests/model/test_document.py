@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadstone.model import yaml12
 from loadstone.model.application import Application
 from loadstone.model.document import Document, schema
 from loadstone.model.errors import InputError
@@ -79,6 +80,24 @@ def test_the_line_of_a_key_or_of_what_holds_it(path: tuple[str | int, ...], line
 )
 def test_values_mean_what_yaml_1_2_says(written: str, value: object) -> None:
     assert Document(f"key: {written}\n", "f.yaml").data == {"key": value}
+
+
+@given(st.text(alphabet="ab:-[]{}&|>'\"#,? \n019.", max_size=40))
+def test_the_fast_reader_and_the_explaining_one_read_the_same(text: str) -> None:
+    try:
+        explained = yaml.compose(text, Loader=yaml12._Explaining)
+    except yaml.YAMLError:
+        return
+    assert repr(yaml12.compose(text)) == repr(explained)
+
+
+def test_a_tab_may_come_after_a_value() -> None:
+    assert Document("a: 1\t\nb: 2 \t# two\n", "f.yaml").data == {"a": 1, "b": 2}
+
+
+def test_a_million_brackets_are_refused() -> None:
+    with pytest.raises(InputError, match="nested too deeply"):
+        Document("a: " + "[" * 1_000_000 + "]" * 1_000_000, "f.yaml")
 
 
 def test_keys_are_text() -> None:
