@@ -50,6 +50,7 @@ def judge(
     run: RunFolder, treatments: Sequence[TreatmentSummary], claims: Iterable[Claim], spans: Spans = MappingProxyType({})
 ) -> list[ClaimRow]:
     """A row for each treatment that a claim is about, and each that it is compared with; none where neither ran."""
+    treatments = [treatment for treatment in treatments if treatment.timed]
     settings = {treatment.id: conditions(run, treatment) for treatment in treatments}
 
     def having(levels: dict[str, Any]) -> list[TreatmentSummary]:

@@ -77,13 +77,14 @@ def _joined(values: Iterable[str | None]) -> str | None:
 
 
 def percentiles(run: RunFolder) -> list[PercentileRow]:
-    """Of the treatments of a study that varies the environment, at fixed loads; of valid trials that ran to their end.
+    """Of the treatments of a study that varies the environment, at fixed loads; of valid trials that ran to their end,
+    on processors that are no software.
 
     In a closed loop latency is from the actual send. A curve ends at the last percentile that all runs can show.
     """
     groups: dict[tuple[str, float, int | None], list[TrialRow]] = {}
     for trial in run.trials:
-        if FACTOR in trial.factors and trial.valid and not trial.stopped and trial.repeatable:
+        if FACTOR in trial.factors and trial.valid and trial.timed and not trial.stopped and trial.repeatable:
             groups.setdefault((trial.treatment, trial.rate, trial.clients), []).append(trial)
     return [row for trials in groups.values() for row in _curve(run, trials)]
 

@@ -79,7 +79,7 @@ def answer(low: float, high: float, limit: float, is_least: bool) -> Answer:
 
 
 def _limit(treatment: TreatmentSummary, limit: Limit) -> Gated:
-    searched = treatment.searched
+    searched = treatment.searched if treatment.timed else None
     beside = partial(Gated, treatment.label, limit.quantity, None, limit=limit.least, is_least=True, relative=False)
     if searched is None or searched.result is None:
         low, high = (searched.low, searched.high) if searched is not None else (None, None)
@@ -93,7 +93,7 @@ def _limit(treatment: TreatmentSummary, limit: Limit) -> Gated:
 def _collapsed(treatment: TreatmentSummary, limit: Limit) -> bool:
     """Whether no trial held, and several of them were at or below the limit."""
     broke = [row for row in treatment.rows("not held") if row.rate <= limit.least]
-    return not treatment.rows("held") and len(broke) >= _FEWEST
+    return treatment.timed and not treatment.rows("held") and len(broke) >= _FEWEST
 
 
 def _lost(found: Compared, most: float) -> Iterator[Gated]:

@@ -97,6 +97,11 @@ class TreatmentSummary:
         measured = max((row.load for row in self.rows("measured")), default=None)
         return self.held_up_to or measured or min((row.load for row in self.rows("not held")), default=None)
 
+    @property
+    def timed(self) -> bool:
+        """Whether its trials measure, rather than show on processors of software that something works."""
+        return all(row.timed for row in self.trials)
+
     def rows(self, verdict: str) -> list[TrialRow]:
         """The trials with that verdict, in the order they were run."""
         return [row for row in self.trials if row.verdict == verdict]

@@ -12,7 +12,6 @@ from loadstone.model.application import Application
 from loadstone.model.base import Finding, abridged, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.environment import GUESTS, Environment, in_given_guest
-from loadstone.model.interference import Stressor
 from loadstone.model.load import SCRIPT, Closed, Load
 from loadstone.model.slo import key_of
 from loadstone.model.study import Settings, Study
@@ -100,7 +99,7 @@ def _environment(study: Study, treatments: Sequence[Settings]) -> Iterator[Findi
 
 
 def _in_guests(study: Study, infrastructure: type[Infrastructure], level: Environment) -> Iterator[Finding]:
-    """An orchestrator whose software is not put in virtual machines, and stressors, which are not in their image."""
+    """An orchestrator whose software is not put in virtual machines."""
     where, orchestrator = _orchestrator(study)
     able = [
         each.name
@@ -110,9 +109,6 @@ def _in_guests(study: Study, infrastructure: type[Infrastructure], level: Enviro
     if orchestrator is not None and level in orchestrator.environments and orchestrator.name not in able:
         message = f"orchestrator {orchestrator.name!r} does not run in virtual machines of {infrastructure.name!r}"
         yield where, f"{message}; choose {' or '.join(able)}"
-    if isinstance(study.interference, Stressor):
-        message = f"virtual machines of {infrastructure.name!r} have no stress-ng"
-        yield ("interference",), f"{message}; disturb them with another application, or remove it"
 
 
 def _guest(study: Study, treatments: Sequence[Settings]) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.dataset import is_path
 from loadstone.model.load import SCRIPT
 from loadstone.model.study import Settings, Study
+from loadstone.model.trial import Treatment
 
 
 def findings(study: Study, application: Application, treatments: Sequence[Settings]) -> Iterator[Finding]:
@@ -96,3 +97,21 @@ def unscaled(study: Study, application: Application) -> str | None:
     if len(without) == len(application.services):
         return "vertical equals baseline: no service has limits that could be doubled"
     return f"vertical leaves {', '.join(without)} as they are: they have no limits that could be doubled"
+
+
+def unequal_environments(studies: Sequence[Study], treatments: Sequence[Treatment]) -> Iterator[tuple[int, str]]:
+    """Environments of which no treatment has the limits of any in the first one, each with its first treatment's
+    place. ``studies``: of each treatment."""
+    limits: dict[str, set[str]] = {}
+    first: dict[str, int] = {}
+    for place, (study, treatment) in enumerate(zip(studies, treatments, strict=True)):
+        if (level := study.environment) is not None:
+            resources = [(name, of.model_dump_json()) for name, of in sorted(treatment.resources.items())]
+            cpus = study.vm.cpus if study.vm is not None else None
+            limits.setdefault(level, set()).add(str((resources, study.scaling, cpus)))
+            first.setdefault(level, place)
+    for level in list(limits)[1:]:
+        baseline = next(iter(limits))
+        if not limits[baseline] & limits[level]:
+            text = f"{baseline!r} and {level!r} have no limits in common; environments are compared on equal resources,"
+            yield first[level], f"{text} scaling and vm.cpus"

@@ -20,6 +20,8 @@ class Vm(Model):
     """Virtual processors, by default as many as the host has cores. Treatments that differ in it are not compared."""
     memory: Memory | None = None
     """By default that of the host less 2 GiB; emulated hosts share the machine's memory."""
+    disk: Literal["raw", "qcow2"] = "raw"
+    """Its format: ``raw`` is a copy of the image, ``qcow2`` a layer over it."""
     cache: Literal["none", "writeback", "unsafe"] = "none"
     """How the host caches the disk."""
     net: Literal["virtio", "e1000"] = "virtio"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from loadstone.infrastructure.cores import format_cores
+from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.qemu import monitor
 from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.deployment import Replica
-from loadstone.model.errors import DeploymentError
+from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.guest import Guest
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Facts
+from loadstone.model.records.node import Facts, InForce, Subject
 from loadstone.model.units import format_memory
 
 _KERNEL_TAKES = 0.15
@@ -27,18 +28,35 @@ def guest_rows(replica: Replica, node: str, guest: Guest, facts: Facts, boot: st
         state = monitor.state(guest.monitor)
     except DeploymentError as error:
         return [kernel, row(what="accelerator", wanted=guest.accelerator, effective=str(error).partition("\n")[0])]
-    return [kernel, *hardware_rows(replica, node, guest, facts, state)]
+    try:
+        host = this_machine().read(["limits"], {node: Subject(group=guest.group)})[node]
+        why = host.absent or "it is in no control group of its own"
+    except LoadstoneError as error:
+        return [kernel, row(what="limits of QEMU", wanted="in force", effective=str(error).partition("\n")[0])]
+    if host.limits is None:
+        return [kernel, row(what="limits of QEMU", wanted="in force", effective=why)]
+    return [kernel, *hardware_rows(replica, node, guest, facts, state, host.limits)]
 
 
-def hardware_rows(replica: Replica, node: str, guest: Guest, facts: Facts, state: GuestHardware) -> list[AuditRow]:
-    """Of a guest whose QEMU has answered. Pure."""
+def hardware_rows(
+    replica: Replica, node: str, guest: Guest, facts: Facts, state: GuestHardware, host: InForce
+) -> list[AuditRow]:
+    """Of a guest whose QEMU has answered; ``host``: the limits of QEMU's control group. Pure."""
     row = partial(AuditRow, replica=replica.name, node=node)
+    cpus, memory = _both(str(len(state.cores)), str(len(facts.cpus))), _memory(state, facts)
+    if host.cpu is not None and host.cpu < guest.cpus:
+        cpus += _HELD.format(f"{host.cpu:g}")
+    if host.memory is not None and host.memory < guest.memory:
+        memory += _HELD.format(format_memory(host.memory))
     return [
         row(what="accelerator", wanted=guest.accelerator, effective=state.accelerator),
-        row(what="vcpus", wanted=str(guest.cpus), effective=_both(str(len(state.cores)), str(len(facts.cpus)))),
-        row(what="vm memory", wanted=format_memory(guest.memory), effective=_memory(state, facts)),
+        row(what="vcpus", wanted=str(guest.cpus), effective=cpus),
+        row(what="vm memory", wanted=format_memory(guest.memory), effective=memory),
         row(what="vm pinning", wanted=_pinned(guest.pinned), effective=_pinning(guest, state)),
     ]
+
+
+_HELD = " in a control group that is held to {}"
 
 
 def _both(given: str, seen: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadstone.analysis.environments import FACTOR
 from loadstone.model import papers
 from loadstone.model.base import did_you_mean
 from loadstone.report import format
@@ -51,21 +52,21 @@ _HISTOGRAMS = Kind(
 
 
 def gather(content: Content) -> Section | None:
-    """None where the study chooses no span and reproduces none that compared by best-fit runs."""
-    name = content.run.study.reproduces
+    """None where the study names no span, varies no environment, and reproduces none that compared best-fit runs."""
+    name, named = content.run.study.reproduces, content.run.study.report.spans
     reproduces = name in papers.names() and papers.paper(name or "").method == "best-fit-run"
-    if not content.run.study.report.spans and not reproduces:
+    if not (named or reproduces or any(FACTOR in row.factors for row in content.run.trials)):
         return None
     found = content.best_fits.chosen
     if not found.curves:
-        return _nothing(content)
+        return _nothing(content) if named or reproduces else None
     loads = {(row.rate, row.clients) for row in found.curves}
     load = shown_load(found.curves)
     panels = figure.panel_count(found.curves)
     spans = len(found.spans)
     return Section(
         name="distributions",
-        title="Runs of chosen spans",
+        title="Runs of chosen spans" if named else "Runs of all requests",
         tables=found.tables,
         kinds=(_RUNS, _HISTOGRAMS, _RANGES, _LEVELS),
         shown={"spans": found.spans},

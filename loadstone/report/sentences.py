@@ -205,6 +205,12 @@ def _warnings(content: Content) -> Iterator[str]:
             "The nodes were emulated on one machine and shared its cores: compare treatments with each other, not with"
             " other machines; do not compare numbers of nodes."
         )
+    if software := sum(not row.timed for row in content.run.trials):
+        whose = "1 trial had" if software == 1 else f"{format.count(software)} trials had"
+        yield (
+            f"{whose} virtual machines with processors of software (tcg): they show that something works, not how fast,"
+            " and are in no comparison, no prediction, no history and beside no published value."
+        )
     yield from _drifted(content)
     yield from content.run.warnings
     several = len(content.treatments) > 1

@@ -11,7 +11,7 @@ from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.cluster import Node
 from loadstone.model.guest import Guest
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Mounted
+from loadstone.model.records.node import InForce, Mounted
 from loadstone.orchestration.environment import environment_rows
 from loadstone.orchestration.hardware import hardware_rows
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
@@ -23,7 +23,7 @@ NODE = Node(name="worker-1", role="worker", address="127.0.0.1", cpus=(2, 3), me
 GUEST = Guest(monitor="", accelerator="kvm", cpus=2, memory=4 * GIB, pinned=(2, 3), host_cpus=(2, 3))
 PINNED = ((2,), (3,))
 
-in_guest = partial(hardware_rows, REPLICA, "worker-1", GUEST)
+in_guest = partial(hardware_rows, REPLICA, "worker-1", GUEST, host=InForce(cpu=None, memory=None, cores=(2, 3)))
 SEEN = facts(guest=True).model_copy(update={"memory": 4 * GIB})
 on_node = partial(environment_rows, REPLICA, NODE, boot=facts().boot)
 FILES = Mounted(point="/data", type="tmpfs")
@@ -39,6 +39,13 @@ FILES = Mounted(point="/data", type="tmpfs")
         (
             in_guest(SEEN.model_copy(update={"memory": 2 * GIB}), GuestHardware("kvm", 2 * GIB, PINNED)),
             ["vm memory 2GiB, requested 4GiB"],
+        ),
+        (
+            in_guest(SEEN, GuestHardware("kvm", 4 * GIB, PINNED), host=InForce(cpu=1.0, memory=2 * GIB, cores=(2, 3))),
+            [
+                "vcpus 2 in a control group that is held to 1, requested 2",
+                "vm memory 4GiB in a control group that is held to 2GiB, requested 4GiB",
+            ],
         ),
         (in_guest(SEEN, GuestHardware("kvm", 4 * GIB, ((2, 3), (2, 3)))), ["vm pinning 2-3, 2-3, requested 2, 3"]),
         (in_guest(SEEN, GuestHardware("tcg", 4 * GIB, PINNED)), ["accelerator tcg, requested kvm"]),
@@ -57,7 +64,16 @@ FILES = Mounted(point="/data", type="tmpfs")
             ["files memory (tmpfs at /data), requested volume"],
         ),
     ],
-    ids=["vcpus", "memory", "pinning", "accelerator", "bare in a container", "no engine", "wrong mount"],
+    ids=[
+        "vcpus",
+        "memory",
+        "quota of QEMU",
+        "pinning",
+        "accelerator",
+        "bare in a container",
+        "no engine",
+        "wrong mount",
+    ],
 )
 def test_the_trial_is_invalid_for_a_sentence_that_says_what_is_wrong(rows: list[AuditRow], sentence: list[str]) -> None:
     assert mismatches(rows) == [f"audit: geo-1 on worker-1 has {end}" for end in sentence]

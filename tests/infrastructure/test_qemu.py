@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,10 @@ from loadstone.infrastructure import qemu
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.infrastructure.namespaces import Namespaces, members_of
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.qemu import accelerator, guests, image
 from loadstone.infrastructure.qemu.accelerator import Tried
+from loadstone.infrastructure.qemu.image import Image
 from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.process import Process
 from loadstone.model.cluster import Cluster
@@ -45,6 +48,32 @@ def test_what_a_study_sets_is_what_is_requested_of_qemu() -> None:
     assert guest.guest is not None and (guest.cpus, guest.memory) == ((0,), 2**30)
     assert guest.guest.pinned == guest.guest.host_cpus[:1]
     assert str(vm) == "cpus:1,memory:1GiB,pin:True"
+
+
+@pytest.mark.parametrize(
+    ("given", "there"),
+    [
+        ({}, ["-cpu max", "-machine q35,accel=tcg", "virtio-net-pci,netdev", "if=virtio,format=raw,cache=none"]),
+        ({"disk": "qcow2"}, ["if=virtio,format=qcow2,cache=none"]),
+        ({"cache": "writeback"}, ["if=virtio,format=raw,cache=writeback"]),
+        ({"net": "e1000"}, ["-device e1000,netdev=net0"]),
+        ({"cpu_model": "Nehalem"}, ["-cpu Nehalem"]),
+        ({"machine": "pc"}, ["-machine pc,accel=tcg"]),
+        ({"cpus": 3}, ["-smp 3"]),
+        ({"memory": 2**30}, ["-m 1024M"]),
+    ],
+)
+def test_each_setting_reaches_the_command_line_of_qemu(
+    given: dict[str, Any], there: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accelerator.os, "access", lambda *_: False)
+    infrastructure = qemu.Qemu(CLUSTER, "c").in_guests(Vm(**given))
+    emulated = EmulatedHosts("c0ffee", "198.18.0.0/24", "", ())
+    node = infrastructure._as_guests(Namespaces(CLUSTER, "c").sketch("process", 0), emulated)[1]
+    assert infrastructure._guests is not None and node.guest is not None
+    made = Image(tmp_path / "disk.raw", tmp_path / "vmlinuz", tmp_path / "initrd")
+    line = " ".join(infrastructure._guests._command(node, node.guest, tmp_path, made))
+    assert [part for part in there if part not in line] == [], line
 
 
 def test_programs_that_are_missing_are_named_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.guest import Guest
+from loadstone.model.records.node import InForce
+from loadstone.orchestration import hardware
 from loadstone.orchestration.environment import environment_of
 from loadstone.orchestration.hardware import guest_rows, hardware_rows
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
@@ -19,11 +21,12 @@ GUEST = Guest(monitor="/nowhere", accelerator="kvm", cpus=2, memory=8 * GIB, hos
 PINNED = GUEST.model_copy(update={"pinned": (2, 3)})
 FREE = GuestHardware("kvm", 8 * GIB, ((2, 3), (2, 3)))
 SEEN = facts(guest=True, boot="another")
+HOST = InForce(cpu=None, memory=None, cores=(2, 3))
 REPLICA = deployed(parse(SERVICES), two_nodes()).of("geo")[0]
 
 
-def rows(guest: Guest, state: GuestHardware, **seen: Any) -> dict[str, tuple[str, str]]:
-    found = hardware_rows(REPLICA, "worker-1", guest, SEEN.model_copy(update=seen), state)
+def rows(guest: Guest, state: GuestHardware, host: InForce = HOST, **seen: Any) -> dict[str, tuple[str, str]]:
+    found = hardware_rows(REPLICA, "worker-1", guest, SEEN.model_copy(update=seen), state, host)
     assert all(row.ok == (row.wanted == row.effective) for row in found)
     return {row.what: (row.wanted, row.effective) for row in found}
 
@@ -57,6 +60,29 @@ def test_each_difference_is_found(
 ) -> None:
     wanted, found = rows(guest, state, **seen)[what]
     assert found == effective != wanted
+
+
+@pytest.mark.parametrize(
+    ("what", "limit", "effective"),
+    [
+        ("vcpus", {"cpu": 1.5}, "2 in a control group that is held to 1.5"),
+        ("vcpus", {"cpu": 2.0}, "2"),
+        ("vm memory", {"memory": 4 * GIB}, "8GiB in a control group that is held to 4GiB"),
+        ("vm memory", {"memory": 9 * GIB}, "8GiB"),
+    ],
+)
+def test_the_control_group_of_qemu_may_not_be_tighter(what: str, limit: dict[str, float], effective: str) -> None:
+    wanted, found = rows(GUEST, FREE, HOST.model_copy(update=limit))[what]
+    assert found == effective and (found == wanted) is (effective in ("2", "8GiB"))
+
+
+def test_the_limits_of_qemu_are_read_where_its_control_group_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be read is a mismatch; nothing is taken for granted."""
+    monkeypatch.setattr(hardware.monitor, "state", lambda _: FREE)
+    nowhere = GUEST.model_copy(update={"group": "loadstone/there/is/none"})
+    [kernel, limits] = guest_rows(REPLICA, "worker-1", nowhere, SEEN, "b007")
+    assert kernel.ok and (limits.what, limits.wanted) == ("limits of QEMU", "in force")
+    assert not limits.ok and limits.effective
 
 
 def test_the_kernel_of_a_guest_is_its_own_and_a_qemu_that_is_gone_is_a_mismatch(tmp_path: Path) -> None:

@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from loadstone.analysis.distribution_rows import RangeRow
 from loadstone.analysis.environments import EnvironmentRow, PercentileRow
 from loadstone.analysis.schema import rows
-from loadstone.report import environments, page
+from loadstone.report import distributions, environments, page
 from loadstone.report.content import gather
 from loadstone.report.figures import style
+from loadstone.report.figures.distributions import ranges
 from loadstone.report.figures.environments import curves
+from tests.distributions import write_hlog
 from tests.report.reading import Page
 from tests.synthetic import Synthetic
 
@@ -29,15 +32,23 @@ def varied(tmp_path: Path, **given: Any) -> Path:
     return Synthetic(**{**fixed, "duration_s": 2.0, **given}).write(tmp_path)
 
 
-def in_guests(folder: Path) -> None:
+def in_guests(folder: Path, accelerator: str = "kvm") -> None:
     """As if the trials of ``vm`` had run in guests of QEMU, two of them on a node that lost processor time."""
     stolen = iter((0.02, 0.04))
     for file in sorted(folder.glob("trials/*/trial.json")):
         content = json.loads(file.read_text())
         if content["row"]["factor_environment"] == "vm":
-            content["row"] |= {"accelerator": "kvm", "nested": True, "steal_share": next(stolen, None)}
+            content["row"] |= {"accelerator": accelerator, "nested": True, "steal_share": next(stolen, None)}
         file.write_text(json.dumps(content))
     (folder / "trials.parquet").unlink()
+
+
+def with_distributions(folder: Path) -> Path:
+    """As if the generator had left those of its requests, of each trial another."""
+    for number, place in enumerate(sorted((folder / "trials").iterdir())):
+        values = 10_000 * np.random.default_rng(number).lognormal(0, 0.1, 200)
+        write_hlog(place / "latency.hlog", {"intended": values})
+    return folder
 
 
 def tables_of(folder: Path) -> tuple[list[EnvironmentRow], list[PercentileRow]]:
@@ -60,6 +71,39 @@ def test_what_each_treatment_ran_in_is_a_fact_of_the_page(tmp_path: Path) -> Non
     assert "up to 4 % of a node's processor time" in text
     assert "are those of the comparison" in text
     assert (folder / "report" / "figures" / "environments.svg").exists()
+
+
+@pytest.mark.usefixtures("plain")
+def test_trials_on_software_are_named_at_the_top_and_compared_with_nothing(tmp_path: Path) -> None:
+    folder = with_distributions(varied(tmp_path, rates=[200]))
+    in_guests(folder, accelerator="tcg")
+    _, points = tables_of(folder)
+    assert {row.environment for row in points} == {"bare"}
+    text = " ".join(" ".join(Page(page.build(folder).read_text(encoding="utf-8")).texts).split())
+    assert "3 trials had virtual machines with processors of software (tcg)" in text
+    assert "are those of the comparison" not in text
+    found = distributions.gather(gather(folder))
+    assert found is not None and {row.treatment for row in rows(RangeRow, found.tables["distribution_ranges"])} == {
+        "environment=bare"
+    }
+
+
+def test_the_runs_of_each_environment_differ_by_so_much(tmp_path: Path) -> None:
+    """Without a span that the study names: of all requests, from the least distance of two runs to the greatest."""
+    section = distributions.gather(content := gather(with_distributions(varied(tmp_path, rates=[200]))))
+    assert section is not None and section.title == "Runs of all requests"
+    found = rows(RangeRow, section.tables["distribution_ranges"])
+    assert [(row.treatment, row.span, row.pairs) for row in found] == [
+        ("environment=bare", "all requests", 3), ("environment=vm", "all requests", 3),
+    ]  # fmt: skip
+    assert all(row.ad_min <= row.ad_mean <= row.ad_max and 0 < row.ks_min <= row.ks_mean <= row.ks_max for row in found)
+    content.tables.update(section.tables)
+    with style.styled():
+        figure = ranges(content)
+    assert figure is not None
+    assert [axes.get_title(loc="left").replace("\n", " ") for axes in figure.axes] == [
+        "AD, all requests", "KS, all requests",
+    ]  # fmt: skip
 
 
 def test_a_curve_is_the_mean_over_runs_with_its_interval(tmp_path: Path) -> None:

@@ -107,6 +107,8 @@ def used(found: Mapping[str, CpuDemand], station: Station, load: Floats | float,
 
 def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
     """The model of a treatment that was measured; raises CannotTell with what is missing."""
+    if not treatment.timed:
+        raise CannotTell(f"{treatment.label}: its processors were software (tcg), on which nothing is measured")
     reference = breaking_point(treatment)
     measured = [(row, usage) for row, usage in _trials(run, treatment) if usage]
     if not measured:

@@ -78,7 +78,7 @@ def within(
 
     Raises InputError where there is no such treatment, or only one and no second runs of it.
     """
-    treatments = summary.treatments(run)
+    treatments = _timed(run)
     a = baseline_of(run, treatments, baseline)
     others = [treatment for treatment in treatments if treatment.id != a.id]
     margin = margin_of(run) if margin is None else margin
@@ -207,12 +207,23 @@ def chosen_in(run: RunFolder) -> frozenset[str]:
 
 def comparable(run: RunFolder) -> bool:
     """Whether there is anything to compare: two treatments with breaking points or usable runs, or runs twice."""
-    there = {row.treatment_id for row in run.trials if usable(row) or not row.repeatable}
-    return len(there) > 1 or any(row.repeatable and row.number > 1 for row in run.trials)
+    timed = [row for row in run.trials if row.timed]
+    there = {row.treatment_id for row in timed if usable(row) or not row.repeatable}
+    return len(there) > 1 or any(row.repeatable and row.number > 1 for row in timed)
+
+
+def _timed(run: RunFolder) -> list[TreatmentSummary]:
+    """The treatments that measure; raises InputError where none does."""
+    treatments = summary.treatments(run)
+    found = [treatment for treatment in treatments if treatment.timed]
+    if treatments and not found:
+        message = f"{run.folder}: nothing to compare: its processors were software (tcg), on which nothing is measured"
+        raise InputError(f"{message}; run it where KVM works")
+    return found
 
 
 def _matched(old: RunFolder, new: RunFolder) -> list[tuple[TreatmentSummary, TreatmentSummary]]:
-    before, after = summary.treatments(old), summary.treatments(new)
+    before, after = _timed(old), _timed(new)
     if len(before) == len(after) == 1:
         return [(before[0], after[0])]
     by_label = {treatment.label: treatment for treatment in after}

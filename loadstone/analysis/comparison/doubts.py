@@ -37,6 +37,10 @@ def of_trials(rows: Sequence[TrialRow], method: str) -> Iterator[str]:
     if invalid:
         yield f"{_trials(invalid)} left out{pair}: {'it is' if invalid == 1 else 'they are'} invalid"
     stopped = sum(row.valid and row.stopped for row in fixed)
+    software = sum(row.valid and not row.stopped and not row.timed for row in fixed)
+    if software:
+        whose = "its processors were" if software == 1 else "their processors were"
+        yield f"{_trials(software)} left out{pair}: {whose} software (tcg), on which nothing is measured"
     if stopped:
         yield f"{_trials(stopped)} left out{pair}: {'it was' if stopped == 1 else 'they were'} stopped early"
     used = [row for row in fixed if usable(row)]

@@ -48,8 +48,9 @@ class MeasuredRun:
 
 
 def usable(row: TrialRow) -> bool:
-    """Whether a trial at a fixed load measured latency: it is valid and was not stopped early."""
-    return row.valid and not row.stopped and row.repeatable and bool(row.p50_ms)
+    """Whether a trial at a fixed load measured latency: it is valid, was not stopped early, and its processors were no
+    software."""
+    return row.valid and row.timed and not row.stopped and row.repeatable and bool(row.p50_ms)
 
 
 def measured(run: RunFolder, rows: Sequence[TrialRow], spans: bool = True) -> list[MeasuredRun]:

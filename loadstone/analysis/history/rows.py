@@ -55,7 +55,7 @@ class HistoryRow(TableRow, name="history"):
 
 
 def of_run(run: RunFolder) -> list[HistoryRow]:
-    """The rows of a run; none of a run without a finished trial."""
+    """The rows of a run; none of a run without a finished trial, nor of trials that measure nothing."""
     facts = run.provenance.document
     about: dict[str, Any] = {
         "study": run.name,
@@ -67,7 +67,8 @@ def of_run(run: RunFolder) -> list[HistoryRow]:
         "commit": facts.get("commit"),
         "machine": _machine(facts.get("host") or {}),
     }
-    return [HistoryRow(**about, **row) for treatment in summary.treatments(run) for row in _of_treatment(treatment)]
+    measured = (treatment for treatment in summary.treatments(run) if treatment.timed)
+    return [HistoryRow(**about, **row) for treatment in measured for row in _of_treatment(treatment)]
 
 
 def file_name(run: RunFolder) -> str:

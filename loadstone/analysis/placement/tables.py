@@ -147,7 +147,7 @@ def others(treatment: TreatmentSummary) -> str:
 
 def valid(treatment: TreatmentSummary) -> list[TrialRow]:
     """Valid trials at fixed loads."""
-    return [row for row in treatment.trials if row.repeatable and row.valid]
+    return [row for row in treatment.trials if row.repeatable and row.valid and row.timed]
 
 
 def interval(values: Sequence[float], logarithmic: bool) -> tuple[float, float | None, float | None]:

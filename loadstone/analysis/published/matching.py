@@ -16,6 +16,7 @@ from loadstone.model.records.run_files import PlannedTreatment, StudyFile
 
 STAND_INS = "stand-ins"
 """The setting that no published value has: what ran in place of other software."""
+_SOFTWARE = "its processors were software (tcg), on which nothing is measured"
 
 
 class PublishedRow(TableRow, name="published"):
@@ -57,6 +58,8 @@ def beside(
 
     ``best_fits`` is for what is published of best-fit runs and spans, ``systems`` for what is of nodes.
     """
+    software = bool(treatments) and not any(treatment.timed for treatment in treatments)
+    treatments = [treatment for treatment in treatments if treatment.timed]
     settings = {treatment.id: conditions(run, treatment) for treatment in treatments}
     rows = []
     for entry in published:
@@ -64,7 +67,8 @@ def beside(
         for treatment in fitting:
             rows.append(_row(entry, treatment.label, measured(run, treatment, entry, best_fits, systems)))
         if not fitting:
-            rows.append(_row(entry, None, Ours(why=entry.why or _why_not(entry, settings))))
+            why = entry.why or (_SOFTWARE if software else _why_not(entry, settings))
+            rows.append(_row(entry, None, Ours(why=why)))
     return rows
 
 

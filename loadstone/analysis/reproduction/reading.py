@@ -79,8 +79,9 @@ def read(run: RunFolder, treatments: list[TreatmentSummary]) -> Samples:
 
 
 def runs(treatment: TreatmentSummary) -> list[TrialRow]:
-    """The trials that count as runs: valid, at a fixed load, to their end; a search's are each of another load."""
-    return [row for row in treatment.whole if row.repeatable]
+    """The trials that count as runs: valid, at a fixed load, to their end, on processors that are no software; a
+    search's are each of another load."""
+    return [row for row in treatment.whole if row.repeatable and row.timed]
 
 
 def _weight(entry: tuple[tuple[Kind, str], dict[str, dict[str, Sample]]]) -> tuple[int, float, str]:

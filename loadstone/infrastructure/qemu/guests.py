@@ -30,7 +30,7 @@ from loadstone.model.guest import Accelerator, Guest, Vm
 from loadstone.model.records.node import NodeLimits, SpawnArgs
 
 QEMU = "qemu-system-x86_64"
-_CONFIG = "ssh_config"
+_CONFIG, _DISK = "ssh_config", "disk"
 _UP_WITHIN_S = {"kvm": 120.0, "tcg": 600.0}
 _LOOK_S = 1.0
 _LAST_LINES = 15
@@ -105,8 +105,11 @@ class Guests:
         folder = self.folder / node.name
         folder.mkdir()
         (folder / "seed.tar").write_bytes(self._seed(node))
-        disk = folder / "disk.qcow2"
-        run("qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", str(image.disk), str(disk))
+        disk = str(folder / _DISK)
+        if self.vm.disk == "raw":
+            run("cp", "--sparse=always", "--reflink=auto", str(image.disk), disk)
+        else:
+            run("qemu-img", "create", "-q", "-f", self.vm.disk, "-F", "raw", "-b", str(image.disk), disk)
         run("ip", "-n", self.emulated.cluster, "tuntap", "add", node.name, "mode", "tap")
         run("ip", "-n", self.emulated.cluster, "link", "set", node.name, "master", SWITCH, "up")
         enter = ("nsenter", f"--net={self.emulated.network.namespace()}")
@@ -138,7 +141,7 @@ class Guests:
         }
         command = [QEMU, "-nodefaults", "-no-reboot", *(word for option in options.items() for word in option)]
         command += ["-device", f"{device},netdev=net0,mac={mac}", "-device", "virtio-rng-pci"]
-        command += ["-drive", f"file={folder / 'disk.qcow2'},if=virtio,cache={self.vm.cache}"]
+        command += ["-drive", f"file={folder / _DISK},if=virtio,format={self.vm.disk},cache={self.vm.cache}"]
         return [*command, "-drive", f"file={folder / 'seed.tar'},if=virtio,format=raw,readonly=on"]
 
     def _seed(self, node: Node) -> bytes:

@@ -29,6 +29,7 @@ _PACKAGES = (
     "redis-server",
     "nginx",
     "docker.io",
+    "stress-ng",
 )
 _EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
 _SIZE = "8G"

@@ -193,6 +193,12 @@ class TrialRow(Record):
         return self.aborted_at_s is not None
 
     @property
+    def timed(self) -> bool:
+        """Whether it measures: virtual machines whose processors are software show that something works, not how fast.
+        Such a trial is compared with nothing, predicts nothing, and is no result of its study."""
+        return self.accelerator != "tcg"
+
+    @property
     def repeatable(self) -> bool:
         """Whether its load was fixed, by a rate or by clients, rather than chosen by a search."""
         return self.phase in ("fixed", "closed")
