@@ -38,6 +38,15 @@ def read(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_text())
 
 
+def share(folder: Path, node: str) -> float:
+    """What the application has of the processor time that it and its neighbour used on a node together."""
+    mine = sum(reading["cpu_s"] for reading in read(folder, "usage.json") if reading["node"] == node)
+    file = folder / "interference.json"
+    others = [each for each in read(folder, file.name)["readings"] if each["node"] == node] if file.exists() else []
+    assert mine > 0
+    return float(mine / (mine + sum(each["cpu_s"] for each in others)))
+
+
 @pytest.mark.clusters
 def test_a_stressor_is_recorded_on_its_node_and_in_no_table_of_the_application() -> None:
     with folders() as home:
@@ -55,6 +64,9 @@ def test_a_stressor_is_recorded_on_its_node_and_in_no_table_of_the_application()
             [stressor] = read(folder, "interference.json")["readings"]
             assert (stressor["node"], stressor["operations"] > 0, stressor["cpu_s"] > 0) == ("worker-2", True, True)
             assert set(read(folder, "observed.json")["replicas"]) == set(read(quiet, "observed.json")["replicas"])
+        shares = [(share(folder, "worker-1"), share(folder, "worker-2")) for folder in (quiet, cpu, hdd)]
+        assert [first for first, _ in shares] == [1, 1, 1] and shares[0][1] == 1
+        assert shares[1][1] < 0.95 and shares[2][1] < 0.99, shares
         assert read(hdd, "interference.json")["readings"][0]["written"] > 2**20
         assert read(cpu, "interference.json")["readings"][0]["written"] == 0
 

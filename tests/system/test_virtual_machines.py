@@ -143,6 +143,24 @@ def test_a_swarm_of_virtual_machines(person: User) -> None:
     assert row["environment"] in ("vm-container", "vm-container (emulated)")
 
 
+def test_a_stressor_disturbs_a_virtual_machine_from_within(person: User) -> None:
+    """It runs in the guest, and is counted there; the disk of this guest is a layer over the image."""
+    (person.home / "application.yaml").write_text(yaml.safe_dump(applications.patient("docstore")))
+    study = yaml.safe_load((person.home / "study.yaml").read_text())
+    study |= {"factors": {"interference": ["off", {"stressor": "cpu", "load": "50%", "on": "worker-1"}]}}
+    write(person, study | {"vm": {"memory": "1GiB", "disk": "qcow2"}})
+    done = person.runs("run", "study.yaml", "--emulated-ok")
+    rows = docker_clusters.rows(person)
+    assert [row["verdict"] for row in rows] == ["held"] * 2, done.stdout + done.stderr
+    (folder,) = person.home.glob("results/guests/*")
+    quiet, disturbed = (folder / "trials" / row["trial_id"] for row in rows)
+    assert not (quiet / "interference.json").exists()
+    (used,) = json.loads((disturbed / "interference.json").read_text())["readings"]
+    assert (used["name"], used["node"]) == ("cpu", "worker-1") and used["cpu_s"] > 0
+    replicas = [set(json.loads((place / "observed.json").read_text())["replicas"]) for place in (quiet, disturbed)]
+    assert replicas[0] == replicas[1]
+
+
 def test_a_step_of_a_guests_wall_clock_is_a_warning_and_changes_no_verdict(person: User) -> None:
     study = yaml.safe_load((person.home / "study.yaml").read_text())
     study["load"]["rates"] = [2, 3, 4]

@@ -21,7 +21,8 @@ from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Stressor
 from loadstone.model.records import NeighbourReading
 
-_STARTED_WITHIN_S = 10.0
+_STARTED_WITHIN_S = 60.0
+"""Processors of software take their time; what ends by itself is not waited for."""
 _LOOK_S = 0.05
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.report.figures import busy, critical, cstates, heat, power, threads
+from loadstone.report.figures import busy, critical, cstates, guests, heat, power, threads
 from loadstone.report.figures.kinds import Kind
 
 TIME = (
@@ -50,6 +50,17 @@ NODES = (
         "Busy time (user, system and interrupts) over the window ({window}), in cores: the median over the valid "
         "trials of each treatment's highest load. Nodes that share one machine are counted by what runs in them.",
         "metrics_nodes",
+        wide=True,
+    ),
+)
+GUESTS = (
+    Kind(
+        "guests",
+        guests.both_sides,
+        "Virtual machines as their host and they themselves count them",
+        "Means over the window ({window}), at each treatment's highest load; the median over its valid trials. CPU and "
+        "memory of the host are those of the guest's QEMU, its context switches those of the whole machine.",
+        "metrics_guests",
         wide=True,
     ),
 )
@@ -115,4 +126,4 @@ POWER = (
         "metrics_energy",
     ),
 )
-PARTS = {"time": TIME, "nodes": NODES, "services": SERVICES, "cstates": CSTATES, "power": POWER}
+PARTS = {"time": TIME, "nodes": NODES, "guests": GUESTS, "services": SERVICES, "cstates": CSTATES, "power": POWER}
