@@ -110,8 +110,8 @@ def unequal_environments(studies: Sequence[Study], treatments: Sequence[Treatmen
             cpus = study.vm.cpus if study.vm is not None else None
             limits.setdefault(level, set()).add(str((resources, study.scaling, cpus)))
             first.setdefault(level, place)
-    for level in list(limits)[1:]:
-        baseline = next(iter(limits))
-        if not limits[baseline] & limits[level]:
-            text = f"{baseline!r} and {level!r} have no limits in common; environments are compared on equal resources,"
-            yield first[level], f"{text} scaling and vm.cpus"
+    for name, place in list(first.items())[1:]:
+        baseline = next(iter(first))
+        if not limits[baseline] & limits[name]:
+            text = f"{baseline!r} and {name!r} have no limits in common; environments are compared on equal resources,"
+            yield place, f"{text} scaling and vm.cpus"
