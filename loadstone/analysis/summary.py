@@ -214,7 +214,8 @@ def _confirmation(valid: Sequence[TrialRow], precision: float) -> tuple[Verdict 
     judged = [_of_search(valid, n, precision) for n in sorted({row.repetition for row in valid})]
     verdict = together([verdict for verdict, _ in judged])
     if verdict is None:
-        return None, "not confirmed: the fresh trials at and above the capacity were not all run"
+        some = "not all" if any(row.phase == "confirm" for row in valid) else "none"
+        return None, f"not confirmed: of the fresh trials at and above the capacity {some} were run"
     return verdict, next(reason for each, reason in judged if each == verdict)
 
 
@@ -240,7 +241,8 @@ def _search_doubts(searched: Searched | None, precision: float) -> Iterator[str]
         return
     error = searched.result.breaking_point.precision
     if error > precision:
-        yield f"the interval is within {error:.1%}, not {precision:.1%}: the search was cut short or ran out of trials"
+        trials = len(searched.evidence)
+        yield f"the interval is within {error:.1%}, not {precision:.1%}, after {trials} full trials"
     if searched.unconfirmed:
         yield searched.unconfirmed
     yield from searched.result.warnings

@@ -7,7 +7,7 @@ The generator was the limit if
 - it sent late although it could have sent: its *own* lateness, from the intended time or the moment a connection was
   free, whichever is later, exceeds the budget: what the study says, else 10 % of the strictest latency limit (without
   any limit, of the P99 that it measured) and at least 1 ms. It is compared at P99, or at the SLO's percentile where
-  that is higher and at least ten requests lie beyond it, or
+  that is higher and at least ten requests lie beyond it, and only if something completed, or
 - a script that makes up its requests could not keep up: more than 0.5 % of them were due before they were made, or
 - more than 0.5 % of the schedule was never sent although a connection was free: that load was not offered.
 
@@ -94,7 +94,7 @@ def _not_in_time(summary: TrialSummary, slo: Slo | None, lateness_s: float | Non
         yield f"the script could not keep up: {behind}; make it cheaper, or give it more threads"
     budget = lateness_budget_ms(slo, lateness_s, summary.percentile_ms(99))
     percentile, lateness = _own_lateness(summary, slo)
-    if lateness is not None and lateness > budget:
+    if lateness is not None and lateness > budget and summary.counts.completed:  # else there is no latency to mislead
         late = f"P{percentile:g} {lateness:.2f} ms after it could have sent, budget {budget:.4g} ms"
         because = f"; {starved} requests of the script were due before they were made" if scripted and starved else ""
         yield f"the load generator sent late: {late}{because}{_descheduled(summary)}"
@@ -159,10 +159,12 @@ def doubts(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
         yield f"received no load, as they accepted no connection: {', '.join(connections.unreachable)}"
     caused = summary.caused.violations
     if slo is not None and caused > NOTABLE * (1 - slo.strictest[0] / 100) * (summary.planned or 0):
-        yield (
-            f"the load generator alone caused {caused} of {summary.violations} violations by sending late; "
-            "the verdict is the same without them"
+        judged = (
+            f"{caused} of {summary.violations} violations by sending late; the verdict is the same without them"
+            if summary.aborted is None  # else what was on its way at the stop counts as violations, too
+            else f"{caused} violations by sending late; they did not count towards the stop"
         )
+        yield f"the load generator alone caused {judged}"
     if missed := summary.slots_missed or 0:
         yield f"{missed:,} slots of the pace passed while their clients waited for answers; they were not made up for"
     if (share := generator.run_delay_share or 0.0) > DESCHEDULED:

@@ -49,7 +49,12 @@ def spectrum(trials: Sequence[tuple[TrialRow, TrialSummary | None]], content: Co
 
 
 def over_time(row: TrialRow, summary: TrialSummary | None, content: Content) -> PlotView | None:
-    """The mean latency by intended send time, with the warm-up that was found within the window."""
+    """The mean latency by intended send time, with the warm-up that was found within the window.
+
+    None for a trial that broke and was stopped: it has no latency.
+    """
+    if row.stopped:
+        return None
     series = summary.series if summary is not None else None
     if series is None:
         return _backlog(summary)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -200,7 +201,7 @@ func TestAbortWhenTheSLOCannotHold(t *testing.T) {
 		"silent": silent, // no answer ever: overdue requests count, long before their timeout
 	} {
 		s := serve(t, answer)
-		summary, _ := drive(t, s.plan(t, map[string]any{"duration_s": 30, "timeout_s": 3000, "slo": slo, "abort": true,
+		summary, dir := drive(t, s.plan(t, map[string]any{"duration_s": 30, "timeout_s": 3000, "slo": slo, "abort": true,
 			"arrival": rate("constant", 100)}))
 		if summary.Aborted == nil || !strings.Contains(summary.Aborted.Reason, "of 3000 planned exceed 10 %") {
 			t.Fatalf("%s: %+v", name, summary.Aborted)
@@ -209,6 +210,15 @@ func TestAbortWhenTheSLOCannotHold(t *testing.T) {
 		c := summary.Counts
 		if *summary.Violations <= 300 || c.Offered <= 300 || c.Offered >= 3000 || summary.Aborted.AtS < 3 {
 			t.Errorf("%s: %d violations of %d offered at %g s", name, *summary.Violations, c.Offered, summary.Aborted.AtS)
+		}
+		// Rates are of the time that it ran, and no text shows what was on its way as slow.
+		if wanted := float64(c.Offered) / summary.Aborted.AtS; math.Abs(summary.OfferedRate-wanted) > 1e-9 || summary.Throughput != 0 {
+			t.Errorf("%s: offered %g/s instead of %g, %g/s completed", name, summary.OfferedRate, wanted, summary.Throughput)
+		}
+		for _, file := range []string{"wrk2.txt", "latency.hgrm"} {
+			if _, err := os.Stat(filepath.Join(dir, file)); !os.IsNotExist(err) {
+				t.Errorf("%s: %s: %v", name, file, err)
+			}
 		}
 	}
 }

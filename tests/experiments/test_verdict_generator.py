@@ -118,6 +118,10 @@ def test_a_wait_for_a_cpu_and_the_generators_violations_are_warnings() -> None:
         "a load thread could run but waited for a CPU for 31% of the window (all of them 3.1 s): other work competes "
         "for its CPU",
     )
+    stopped = changed(aborted=ABORTED, violations=40, by_generator__violations=26)
+    assert judged(stopped, SLO).warnings == (
+        "the load generator alone caused 26 violations by sending late; they did not count towards the stop",
+    ), "of a stopped trial the violations have what was on its way then"
     assert judged(changed(violations=40, by_generator__violations=25), SLO).warnings == (), (
         "a quarter of the 100 allowed"
     )
@@ -128,6 +132,9 @@ def test_nothing_completed() -> None:
     nothing = "no request completed (9995 errors, 5 timeouts): there is nothing to measure"
     assert judged(dead, None).reasons == (nothing,)
     assert judged(dead, SLO).verdict == "not held"
+    late = dead | {"generator": {**dead["generator"], "own_lateness_p99_ms": 30.0}}
+    assert judged(late, SLO).verdict == "not held", "sent late, but nothing would have completed otherwise either"
+    assert judged(late, None).reasons == (nothing,)
 
 
 @given(st.integers(0, 300), st.integers(0, 300))

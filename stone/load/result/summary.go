@@ -222,10 +222,15 @@ func (f *Findings) Summary() (*Summary, error) {
 	}
 	s.Spectrum = spectrum(intended, service)
 	s.Batches, s.CompletedInWindow = f.batches()
-	s.OfferedRate = float64(s.Counts.Offered) / s.WindowS
-	s.Throughput = float64(s.CompletedInWindow) / s.WindowS
 	s.Series = f.series()
 	s.Aborted = f.aborted()
+	ran := s.WindowS
+	if s.Aborted != nil {
+		ran = max(s.Aborted.AtS, 0)
+	}
+	if ran > 0 {
+		s.OfferedRate, s.Throughput = float64(s.Counts.Offered)/ran, float64(s.CompletedInWindow)/ran
+	}
 	return s, nil
 }
 

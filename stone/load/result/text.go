@@ -18,8 +18,12 @@ import (
 // DefaultConnections are those of a plan that leaves them out.
 const DefaultConnections = 64
 
-// Write puts the texts, the iterations and the summary into a folder.
+// Write puts the texts, the iterations and the summary into a folder. There are no texts of a run that broke its SLO and
+// was stopped: they have no place for what was still on its way then, and would show it as slow.
 func (f *Findings) Write(dir string, s *Summary) error {
+	if f.Aborted != nil && f.Aborted.Violations > 0 {
+		return WriteJSON(filepath.Join(dir, SummaryFile), s)
+	}
 	text, err := f.Text(s)
 	if err != nil {
 		return err
