@@ -12,58 +12,47 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
-from yaml.cyaml import CParser
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.resolver import Resolver
-from yaml.scanner import Scanner
 
 
-class _Types(Resolver):
-    """The implicit types of YAML 1.2's core schema, of numbers only the decimal ones."""
+class Loader(Composer, yaml.CSafeLoader):
+    """Makes nodes, with the implicit types of YAML 1.2's core schema, of numbers only the decimal ones.
+
+    It reads by libyaml. Python composes the nodes, since libyaml would crash where brackets nest deeply.
+    """
 
     yaml_implicit_resolvers = {}
 
-
-class _Fast(Composer, CParser, _Types):
-    """Reads by libyaml; Python composes the nodes, since libyaml would crash where brackets nest deeply."""
-
     def __init__(self, text: str) -> None:
-        CParser.__init__(self, text)
+        yaml.CSafeLoader.__init__(self, text)
         Composer.__init__(self)
-        Resolver.__init__(self)
 
 
-class _Explaining(Reader, Scanner, Parser, Composer, _Types):
-    """Reads ten times slower, and says what it expected where text is no YAML."""
+class _Explaining(yaml.SafeLoader):
+    """The same in Python: ten times slower, and says what it expected where a text is no YAML."""
 
-    def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        Composer.__init__(self)
-        Resolver.__init__(self)
-
-
-class _Values(SafeConstructor):
-    """Makes plain values of nodes."""
-
-    def construct_integer(self, node: yaml.ScalarNode) -> int | str:
-        text = str(self.construct_scalar(node))
-        return int(text) if len(text) < 100 else text  # Python refuses thousands of digits
+    yaml_implicit_resolvers = Loader.yaml_implicit_resolvers
 
 
 def compose(text: str) -> yaml.Node | None:
     """The nodes of a document; None of an empty one. Raises YAMLError."""
     try:
-        return yaml.compose(text, Loader=_Fast)
+        return yaml.compose(text, Loader=Loader)
     except (yaml.YAMLError, UnicodeError):
         return yaml.compose(text, Loader=_Explaining)
 
 
-def value(node: yaml.ScalarNode) -> Any:
+def value(node: yaml.Node) -> Any:
     """What a scalar means. Raises YAMLError or ValueError where it is not of the type of its tag."""
     return _Values().construct_object(node, deep=True)
+
+
+def _integer(values: SafeConstructor, node: yaml.ScalarNode) -> int | str:
+    text = str(values.construct_scalar(node))
+    return int(text) if len(text) < 100 else text  # Python refuses thousands of digits
+
+
+class _Values(SafeConstructor):
+    yaml_constructors = {**SafeConstructor.yaml_constructors, "tag:yaml.org,2002:int": _integer}
 
 
 TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str", "null", "bool", "int", "float")}
@@ -76,7 +65,7 @@ _IMPLICIT = {
     "float": r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
 }
 for _name, _pattern in _IMPLICIT.items():
-    _Types.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
+    Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 
 
 class FlowMapping(dict[str, Any]):
@@ -120,4 +109,3 @@ _Dumper.add_representer(list, _list)
 _Dumper.add_representer(FlowMapping, _line)
 for _name, _pattern in _IMPLICIT.items():
     _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
-_Values.add_constructor("tag:yaml.org,2002:int", _Values.construct_integer)

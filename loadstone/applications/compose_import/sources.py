@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
-from yaml.resolver import BaseResolver
 
 from loadstone.model.document import Document, dotted
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath
+from loadstone.model.yaml12 import Loader
 
 _MERGE = "<<"
 _TAGS = ("!reset", "!override")
@@ -44,10 +44,10 @@ class Source(Document):
 
     def _construct(self, node: yaml.Node, path: KeyPath) -> Any:
         if node.tag in _TAGS:
-            kind = BaseResolver.DEFAULT_SCALAR_TAG
+            kind = Loader.DEFAULT_SCALAR_TAG
             if isinstance(node, yaml.CollectionNode):
                 mapping = isinstance(node, yaml.MappingNode)
-                kind = BaseResolver.DEFAULT_MAPPING_TAG if mapping else BaseResolver.DEFAULT_SEQUENCE_TAG
+                kind = Loader.DEFAULT_MAPPING_TAG if mapping else Loader.DEFAULT_SEQUENCE_TAG
             node.tag = kind
         return super()._construct(node, path)
 
