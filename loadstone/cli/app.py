@@ -39,7 +39,7 @@ Results = Annotated[
 ]
 Run = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="A run folder or a study's name; by default the newest run."),
+    typer.Argument(metavar="RUN", help="A run folder or a study's name; by default the newest run."),
 ]
 
 

@@ -35,7 +35,7 @@ _WIDE = 200
 
 def command(
     run: Run = None,
-    other: Annotated[str | None, typer.Argument(metavar="[RUN2]", help="A later run, compared with the first.")] = None,
+    other: Annotated[str | None, typer.Argument(metavar="RUN2", help="A later run, compared with the first.")] = None,
     baseline: Annotated[
         str | None,
         typer.Option(metavar="LABEL", help="The baseline: a treatment's label, or a unique part of it."),

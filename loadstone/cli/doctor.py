@@ -25,7 +25,7 @@ _MARKS = {"ok": "[green]ok[/]     ", "warning": "[yellow]warning[/]", "error": "
 
 def command(
     what: Annotated[
-        str, typer.Argument(metavar="[STUDY|APPLICATION]", help="The study or application to run.")
+        str, typer.Argument(metavar="STUDY|APPLICATION", help="The study or application to run.")
     ] = "hotel-reservation",
     driver: Annotated[
         bool,

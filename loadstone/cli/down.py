@@ -15,7 +15,7 @@ EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Deployments; by default all.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Deployments; by default all.")] = None,
     json: Json = False,
 ) -> None:
     """Stop and remove this user's deployments on this machine, also those that a killed run left behind."""

@@ -20,7 +20,7 @@ EPILOG = (
 
 
 def command(
-    study: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="A study's name; by default all.")] = None,
+    study: Annotated[str | None, typer.Argument(metavar="STUDY", help="A study's name; by default all.")] = None,
     store: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="The store of results; by default history.parquet in --results."),

@@ -44,7 +44,7 @@ def command(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[APPLICATION]",
+            metavar="APPLICATION",
             help="A compose file, an application file, a built-in application, or the address of a server that is"
             " there (http://host:port); by default the compose file here.",
         ),

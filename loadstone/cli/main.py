@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import loadstone
 from loadstone.cli.app import err, out
@@ -42,12 +42,29 @@ VERBS = {
 """Modules of this package with what they do, in the order of the help, which imports none of them."""
 
 
+class Verb(TyperCommand):
+    """Its help names no type of flags, which have no value to write."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types_of_flags(super().get_params(ctx))
+
+
 class Verbs(TyperGroup):
     """Imports a verb's module when it is run or its options are completed; the list of verbs needs no module."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types_of_flags(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
         return name, verb(name) if name in VERBS else None, rest  # while completing, a name may be wrong
+
+
+def _without_types_of_flags(parameters: Any) -> Any:
+    for each in parameters:
+        if isinstance(each, TyperOption) and each.is_flag:
+            each.metavar = ""
+    return parameters
 
 
 app = typer.Typer(
@@ -67,7 +84,7 @@ def verb(name: str) -> Any:
     """The command of a verb's module."""
     module = importlib.import_module(f"loadstone.cli.{name}")
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
-    alone.command(name, epilog=module.EPILOG)(module.command)
+    alone.command(name, cls=Verb, epilog=module.EPILOG)(module.command)
     return typer.main.get_command(alone)
 
 

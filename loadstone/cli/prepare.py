@@ -31,7 +31,7 @@ _MOST_LINES = 20
 
 
 def command(
-    hosts: Annotated[Path, typer.Argument(metavar="[HOSTS]", help="The inventory of the hosts.")] = Path("hosts.yaml"),
+    hosts: Annotated[Path, typer.Argument(metavar="HOSTS", help="The inventory of the hosts.")] = Path("hosts.yaml"),
     software: Annotated[
         list[str] | None,
         typer.Option(

@@ -24,9 +24,7 @@ def markdown(note: str) -> str:
 def _section(name: str) -> str:
     """A verb: what it does, its usage, its arguments and options, its examples."""
     command = verb(name)
-    arguments = " ".join(
-        each.metavar or each.name.upper() for each in command.params if each.param_type_name == "argument"
-    )
+    arguments = " ".join(_argument(each) for each in command.params if each.param_type_name == "argument")
     usage = f"loadstone {name} [OPTIONS] {arguments}".rstrip()
     rows = "\n".join(f"| `{what}` | {meaning} |" for what, meaning in _rows(command.params))
     table = f"\n| | |\n|---|---|\n{rows}\n" if rows else ""
@@ -36,12 +34,19 @@ def _section(name: str) -> str:
     return f"## {name}\n\n{about}\n\n```text\n{usage}\n```\n{table}{shown}"
 
 
+def _argument(argument: Any) -> str:
+    """As a line of usage has it: what may be left out in brackets."""
+    name = argument.metavar or argument.name.upper()
+    return (name if argument.required else f"[{name}]") + ("..." if argument.nargs != 1 else "")
+
+
 def _rows(parameters: list[Any]) -> Iterator[tuple[str, str]]:
     """Each parameter as it is written, and what it means."""
     for each in parameters:
         is_option = each.param_type_name == "option"
-        given = each.metavar or ("" if getattr(each, "is_flag", False) else each.name.upper())
-        name = f"{', '.join(sorted(each.opts, key=len, reverse=True))} {given}".strip() if is_option else given
+        value = each.metavar or ("" if getattr(each, "is_flag", False) else each.name.upper())
+        option = f"{', '.join(sorted(each.opts, key=len, reverse=True))} {value}".strip()
+        name = option if is_option else _argument(each)
         meaning = (each.help or "").replace("|", "or").replace("[default: ", "(default: ").rstrip(".")
         notes = []
         if is_option and each.default not in (None, False, (), []):

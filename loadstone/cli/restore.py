@@ -18,7 +18,7 @@ EPILOG = "Examples: [bold]sudo loadstone restore[/], [bold]loadstone restore stu
 def command(
     study: Annotated[
         str | None,
-        typer.Argument(metavar="[STUDY]", help="Also restore the hosts of this study, not only this machine."),
+        typer.Argument(metavar="STUDY", help="Also restore the hosts of this study, not only this machine."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -23,7 +23,7 @@ EPILOG = (
 
 def command(
     study: Annotated[
-        str | None, typer.Argument(metavar="[STUDY]", help="A study file; with --resume also a run folder.")
+        str | None, typer.Argument(metavar="STUDY", help="A study file; with --resume also a run folder.")
     ] = None,
     overrides: Overrides = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the newest run of the study.")] = False,

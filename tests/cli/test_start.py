@@ -52,6 +52,13 @@ def test_the_help_of_a_verb_imports_nothing_that_computes(verb: str) -> None:
     assert not {"matplotlib", "numba", "numpy", "pyarrow", "scipy"} & imported(verb, "--help")
 
 
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_the_help_shows_one_pair_of_brackets_and_no_type_of_flags(say: RunCommand, verb: str) -> None:
+    code, text, _ = say(*filter(None, [verb]), "--help")
+    assert code == 0 and "Usage: loadstone" in text
+    assert "[[" not in text and "<bool>" not in text
+
+
 def test_an_option_before_the_verb_hides_no_verb(say: RunCommand, tmp_path: Path) -> None:
     code, text, _ = say("--allow-path", str(tmp_path), "validate", STUDY)
     assert code == 0 and "is valid" in text
