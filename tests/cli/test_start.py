@@ -59,6 +59,13 @@ def test_the_help_shows_one_pair_of_brackets_and_no_type_of_flags(say: RunComman
     assert "[[" not in text and "<bool>" not in text
 
 
+def test_a_run_and_its_report_import_late_what_takes_a_second_and_few_need() -> None:
+    late = {"numba", "ruptures", "scipy.optimize", "scipy.stats"}
+    code = "import sys, loadstone.cli.running, loadstone.report.page; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not late & set(ended.stdout.split())
+
+
 def test_an_option_before_the_verb_hides_no_verb(say: RunCommand, tmp_path: Path) -> None:
     code, text, _ = say("--allow-path", str(tmp_path), "validate", STUDY)
     assert code == 0 and "is valid" in text

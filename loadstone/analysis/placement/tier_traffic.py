@@ -12,7 +12,6 @@ from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-from scipy.optimize import nnls
 
 from loadstone.analysis.metrics.network import BetweenRow
 from loadstone.analysis.metrics.replicas import ReplicaRow
@@ -75,6 +74,8 @@ def _solved(other: str, load: float, sums: Sums) -> Iterator[TierTraffic]:
     measured = np.array([sent for _, sent in sums])
     if not pairs or not measured.any() or np.linalg.matrix_rank(apart) < len(pairs):
         return
+    from scipy.optimize import nnls  # takes long to import, and only studies of placement need it
+
     found, distance = nnls(apart, measured)
     deviation = float(distance / np.sqrt(len(measured)) / measured.mean())
     for (first, second), sent in zip(pairs, found, strict=True):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from math import exp, log
 
 import numpy as np
-from scipy.stats import kstwo
 
 SMALLEST, LARGEST = 0.001, 0.25
 """Of the Anderson-Darling p-value."""
@@ -28,4 +27,6 @@ def anderson_darling(statistic: float) -> float:
 
 def kolmogorov_smirnov(statistic: float, n: int, m: int) -> float:
     """Of two samples of these sizes."""
+    from scipy.stats import kstwo  # takes a second, which only these figures have to wait for
+
     return float(kstwo.sf(statistic, np.round(n * m / (n + m))))

@@ -8,7 +8,7 @@ tables::
     folded(traces), "".join(jaeger(traces.spans, slowest(traces.spans, 5)))
     growth([(load, services), ...])
 
-The arithmetic is compiled by Numba, which is imported with this package: import it where it is needed.
+The arithmetic is compiled by Numba, which is imported with the first call of it.
 """
 
 from loadstone.analysis.traces.analysing import TraceAnalysis, analyse

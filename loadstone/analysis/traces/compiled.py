@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import update_wrapper
 from itertools import pairwise
+from threading import Lock
 from typing import Any
-
-import numba
 
 Kernel = Callable[..., Any]
 _PIECES = 8
 """Ranges for each processor: traces differ in length, so no processor should wait long for the last."""
+_compiling = Lock()
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -20,13 +21,41 @@ def kernel(function: Kernel) -> Kernel:
 
     The machine code is kept in the package's ``__pycache__``, else in the user's cache (or ``NUMBA_CACHE_DIR``), and
     where nothing can be written it is made anew by each process. Numba notices changes of the function's own file
-    alone, so a kernel calls only kernels of its file.
+    alone, so a kernel calls only kernels of its file. Numba itself is imported then, too, which takes a second: many
+    files have kernels that a run of a study does not call.
     """
-    try:
-        compiled: Kernel = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # there is no folder for the cache
-        compiled = numba.njit(nogil=True)(function)
-    return compiled
+    return _Kernel(function)
+
+
+class _Kernel:
+    """A kernel whose compilation waits for its first call."""
+
+    def __init__(self, function: Kernel) -> None:
+        self._function = function
+        self._compiled: Kernel | None = None
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._compiled or self._compile())(*arguments)
+
+    def _compile(self) -> Kernel:
+        """Numba knows only kernels of its own, so those of the file, which this one may call, take their places."""
+        names = self._function.__globals__
+        with _compiling:
+            for name, other in list(names.items()):
+                if isinstance(other, _Kernel):
+                    names[name] = other._numba()
+            return self._numba()
+
+    def _numba(self) -> Kernel:
+        import numba
+
+        if self._compiled is None:
+            try:
+                self._compiled = numba.njit(cache=True, nogil=True)(self._function)
+            except RuntimeError:  # there is no folder for the cache
+                self._compiled = numba.njit(nogil=True)(self._function)
+        return self._compiled
 
 
 def processors() -> int:

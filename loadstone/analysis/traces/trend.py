@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from loadstone.analysis.schema import TableRow, rows, schema_of
 from loadstone.analysis.traced_rows import ServiceTimes
@@ -87,6 +86,8 @@ def _shares(trials: Sequence[tuple[float, pa.Table]], names: list[str]) -> tuple
 
 
 def _rises(loads: Floats, values: Floats) -> bool:
+    from scipy.stats import kendalltau  # takes a second, and most runs have no traces
+
     return bool(kendalltau(loads, values, alternative="greater").pvalue < SURE)
 
 

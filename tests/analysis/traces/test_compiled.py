@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -35,7 +37,9 @@ def test_without_a_place_for_a_cache_it_compiles_anew(monkeypatch: pytest.Monkey
     requested: list[bool] = []
     real = numba.njit
 
-    def njit(cache: bool = False, **options: bool):  # type: ignore[no-untyped-def]
+    def njit(function=None, cache=False, **options):  # type: ignore[no-untyped-def]
+        if function is not None or options != {"nogil": True}:  # Numba's own, of what the first compilation imports
+            return real(function, cache=cache, **options)
         requested.append(cache)
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
@@ -44,6 +48,21 @@ def test_without_a_place_for_a_cache_it_compiles_anew(monkeypatch: pytest.Monkey
     monkeypatch.setattr(numba, "njit", njit)
     assert compiled.kernel(lambda n: n + 1)(2) == 3
     assert requested == [True, False]
+
+
+def test_a_kernel_calls_another_of_its_file_that_was_called_from_elsewhere_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["from loadstone.analysis.traces.compiled import kernel"]
+    lines += ["@kernel", "def twice(n):", '    """n n"""', "    return one(n) + one(n)"]
+    lines += ["@kernel", "def one(n):", "    return n"]
+    (tmp_path / "of_a_file.py").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    of_a_file = importlib.import_module("of_a_file")
+    one, twice = of_a_file.one, of_a_file.twice
+    assert twice.__doc__ == "n n"
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda call: call(3), [one, twice, one, twice])) == [3, 6, 3, 6]
 
 
 def test_a_package_that_cannot_be_written_to_is_cached_with_the_user(tmp_path: Path) -> None:
