@@ -32,7 +32,10 @@ echo 'tester ALL=(ALL:ALL) ALL' >/etc/sudoers.d/tester
 chmod 440 /etc/sudoers.d/tester
 """
 WITHOUT_TESTER = "sed -i /^tester:/d /etc/passwd /etc/shadow; rm /etc/sudoers.d/tester"
-STATE = "ufw show added; ls /etc/sudoers.d; ls /var/lib/loadstone"
+STATE = """
+ufw show added
+ls /etc/sudoers.d /var/lib/loadstone/preparation.json 2>/dev/null || true
+"""
 """Shell line that prints what preparation may change here."""
 LISTEN = """
 import socket, time

@@ -2,7 +2,8 @@
 
 ``names``: packages that must be installed. ``state: present`` installs those that are missing, after it has recorded
 what apt will install and remove for them; ``state: restored`` takes that back, and no other package. What was removed
-comes back in its version where a package source still has it, else in the newest.
+comes back in its version where a package source still has it, else in the newest. Settings that a package had left
+when it was removed, before it was installed here, stay.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 from ansible.module_utils import loadstone_record as record
 from ansible.module_utils.basic import AnsibleModule
 
-APT = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Dpkg::Options::=--force-confold"]
+# Settings that are there stay; those of a package that was removed before, and are gone, are put there again.
+SETTINGS = ["--force-confold", "--force-confmiss"]
+APT = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", *(f"-oDpkg::Options::={each}" for each in SETTINGS)]
 KEY = "packages"
 POLICY = "/usr/sbin/policy-rc.d"
 MARK = "# Loadstone installs packages: no service is started\n"
@@ -27,20 +30,21 @@ class Failed(Exception):
 class Packages:
     def __init__(self, module: Any) -> None:
         self._module = module
-        self.recorded = record.read(KEY) or {"installed": [], "removed": {}}
+        self.recorded = record.read(KEY) or {"installed": [], "removed": {}, "settings": []}
 
     def missing(self, names: list[str]) -> list[str]:
+        return sorted(set(names) - self._in_state("installed"))
+
+    def _in_state(self, state: str) -> set[str]:
+        """The packages that dpkg has in a state."""
         _, text, _ = self._module.run_command(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\\n"])
-        installed = {line.split()[1] for line in text.splitlines() if line.startswith("installed ")}
-        return sorted(set(names) - installed)
+        return {package for found, package in map(str.split, text.splitlines()) if found == state}
 
     def repair(self) -> None:
         """Finish what an interrupted run of dpkg left half done."""
         _, half, _ = self._module.run_command(["dpkg", "--audit"])
         if half.strip():
-            self._quietly(
-                ["dpkg", "--configure", "-a", "--force-confold"], "packages that are half installed remain so"
-            )
+            self._quietly(["dpkg", "--configure", "-a", *SETTINGS], "packages that are half installed remain so")
 
     def install(self, missing: list[str]) -> None:
         _, updated, complaint = self._apt("update")
@@ -58,7 +62,7 @@ class Packages:
         if gone:
             self._apt("update")
         for again in (gone.values(), gone.keys()):
-            arguments = ["install", "--purge", *again, *(f"{name}-" for name in sorted(there))]
+            arguments = ["install", *again, *(f"{name}-" for name in sorted(there))]
             code, planned, why = self._apt("-s", *arguments)
             if not code:
                 break
@@ -68,6 +72,9 @@ class Packages:
         if others:
             raise Failed(f"{', '.join(sorted(others))} needs packages that were installed here: remove it first")
         self._run([*APT, *arguments], "the packages cannot be removed")
+        ours = set(self.recorded["installed"]) - set(self.recorded["settings"])
+        if left := sorted(ours & self._in_state("config-files")):
+            self._run([*APT, "purge", *left], "the packages' settings cannot be removed")
         record.write(KEY, None)
 
     def disable(self, before: list[str], serving: list[str]) -> None:
@@ -82,6 +89,8 @@ class Packages:
     def _remember(self, planned: str) -> None:
         new = re.findall(r"^Inst (\S+) \(", planned, re.MULTILINE)
         removed = dict(re.findall(r"^Remv (\S+) \[(\S+)\]", planned, re.MULTILINE))
+        settings = (set(new) & self._in_state("config-files")) - set(self.recorded["installed"])
+        self.recorded["settings"] = sorted({*self.recorded["settings"], *settings})
         self.recorded["installed"] = sorted({*self.recorded["installed"], *new})
         self.recorded["removed"] = {**removed, **self.recorded["removed"]}
         record.write(KEY, self.recorded)
