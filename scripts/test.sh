@@ -7,7 +7,8 @@
 source "$(dirname "$0")/common.sh"
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 engines="(docker or clusters) and not (nomad or kubernetes or long)"
-built="(nomad or kubernetes) and not long"
+on_nomad="nomad and not (kubernetes or long)"
+on_kubernetes="kubernetes and not long"
 real="(servers or system or root) and not (docker or clusters or nomad or kubernetes or long)"
 pure="not (servers or system or root or docker or clusters or nomad or kubernetes or long)"
 export PATH="$PWD/.venv/bin:$PATH" GOTOOLCHAIN=auto
@@ -76,21 +77,23 @@ go_checks() {
     check "go fuzzing" scripts/go-fuzz.sh "${FUZZ_TIME:-2000x}"
 }
 
-# Only files that have such tests: to collect all of them takes longer than to run some.
+# on_clusters MARKERS EXPRESSION: only files with one of the markers: to collect all of them takes longer than to run some.
 on_clusters() {
     local files
-    files=$(grep -rlE 'mark\.(docker|clusters|nomad|kubernetes)|ON_CLUSTERS' --include='test_*.py' tests)
-    pytest --durations=20 -m "$1" $files
+    files=$(grep -rlE "mark\.($1)|ON_CLUSTERS" --include='test_*.py' tests)
+    pytest --durations=20 -m "$2" $files
 }
 
 # Nomad and Kubernetes are built at low priority while the tests run that need neither; where they are there, that is nothing.
+# Each has a session of its own: a shared cluster lives as long as its session, and idle it takes much of a processor.
 cluster_tests() {
     local building
     python -m loadstone.infrastructure.builds &
     building=$!
-    check "tests on Docker engines" on_clusters "$engines"
+    check "tests on Docker engines" on_clusters "docker|clusters" "$engines"
     check "builds of Nomad and Kubernetes" wait "$building"
-    check "tests on Nomad and Kubernetes" on_clusters "$built"
+    check "tests on Nomad" on_clusters nomad "$on_nomad"
+    check "tests on Kubernetes" on_clusters kubernetes "$on_kubernetes"
 }
 
 touch "$notes/passed" "$notes/failed"
