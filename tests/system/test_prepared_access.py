@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+from loadstone.infrastructure import desk
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.model.cluster import Cluster
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 from tests.infrastructure.preparation import sources
+from tests.orchestration import docker_clusters
+from tests.support import applications
 from tests.support.clusters import folders
 from tests.support.daemons import Daemon
 from tests.support.users import LOADSTONE, User
@@ -118,6 +122,45 @@ def test_a_firewall_lets_the_other_hosts_reach_what_runs_and_nothing_else(three:
         assert reached(first.address, second) == set()
     finally:
         for host in (first, second):
+            host.run(["sh", "-ec", "ufw --force disable && ufw --force delete allow 22/tcp"]).check_returncode()
+
+
+FILTERS = r"for each in iptables ip6tables; do $each-save | sed -n '/ ACCEPT \[/d; s/^\([-:][^[]*\).*/\1/p'; done"
+"""Shell line that prints the rules and chains in force, without counters, and chains of tables without a rule."""
+
+
+def filters(host: Host) -> set[str]:
+    done = host.run(["sh", "-ec", FILTERS])
+    done.check_returncode()
+    return set(done.stdout.splitlines())
+
+
+def test_a_study_runs_behind_firewalls_that_were_opened_for_it(three: SshHosts, person: User) -> None:
+    manager, shop = three.hosts[0], applications.shop()
+    hosts = three.inventory(worker_1=f"{{address: {manager.address}, roles: [manager, worker]}}")
+    settings = {"application": "application.yaml", "resources": applications.limits(shop, cpu=0.08)}
+    cluster = {"infrastructure": "hosts", "inventory": str(hosts), "workers": 2}
+    study = docker_clusters.study("behind", "swarm", cluster=cluster, **settings)
+    study["factors"] = {"orchestrator": [study.pop("orchestrator"), "process"]}
+    (person.home / "study.yaml").write_text(yaml.safe_dump(study))
+    (person.home / "application.yaml").write_text(yaml.safe_dump(shop))
+    prepare = ("prepare", str(hosts), "--for", "study.yaml", "--clock-bound", "100ms", "--yes")
+    try:
+        for host in three.hosts:
+            host.run(["sh", "-ec", "ufw allow 22/tcp && ufw --force enable"]).check_returncode()
+        before = [filters(host) for host in three.hosts]
+        done = person.runs(*prepare)
+        here = desk.node(manager.address).address
+        assert done.stdout.count(f"firewall: let the other hosts and {here} reach 123/udp, 20000:32767/tcp, ") == 3
+        assert "nothing to change" in person.runs(*prepare).stdout
+        ran = person.runs("run", "study.yaml")
+        assert [row["verdict"] for row in docker_clusters.rows(person)] == ["held", "held"], ran.stdout + ran.stderr
+        person.runs("down")
+        assert three.left(()) == []
+        person.runs("prepare", str(hosts), "--undo", "--yes")
+        assert [filters(host) ^ rules for host, rules in zip(three.hosts, before, strict=True)] == [set()] * 3
+    finally:
+        for host in three.hosts:
             host.run(["sh", "-ec", "ufw --force disable && ufw --force delete allow 22/tcp"]).check_returncode()
 
 
