@@ -6,9 +6,8 @@ either finished with all of its files or never was, also after a power loss. ``t
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +19,8 @@ from loadstone.analysis.run import trial_files
 from loadstone.analysis.schema import schema
 from loadstone.experiments.durable import sync, sync_tree, write_json, writing
 from loadstone.experiments.next_trial import Outcome
-from loadstone.model.errors import InputError
+from loadstone.infrastructure import locks
+from loadstone.model.errors import DeploymentError, InputError
 from loadstone.model.records import TrialRow
 from loadstone.model.trial import Phase, Trial
 
@@ -47,11 +47,13 @@ class Ledger:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep a second process from running the same folder; what another finished before is read again."""
-        with (self.folder / ".lock").open("w") as lock:
+        with ExitStack() as stack:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(f"{self.folder} is being run by another process") from None
+                stack.enter_context(locks.locked(self.folder / ".lock", 0))
+            except DeploymentError as error:
+                raise InputError(
+                    f"{self.folder} is being run by another process, or is of another user: {error}"
+                ) from None
             self.records = _records(self.folder)
             yield
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import signal
 import time
@@ -260,6 +261,29 @@ def test_what_another_process_finished_before_is_read_under_the_lock(begin: Begi
     conduct(plan, ledger)
     with early.locked():
         assert [record.trial_id for record in early.records] == [record.trial_id for record in ledger.records]
+
+
+def test_the_lock_of_a_run_follows_no_link_waits_for_no_one_and_names_who_has_it(begin: Begin, tmp_path: Path) -> None:
+    _, ledger = begin()
+    assert ledger.folder.stat().st_mode & 0o777 == 0o700
+    lock, precious = ledger.folder / ".lock", tmp_path / "precious"
+    precious.write_text("1")
+    lock.symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic links"), ledger.locked():
+        pass
+    assert precious.read_text() == "1"
+    lock.unlink()
+    os.mkfifo(lock)
+    with pytest.raises(InputError, match="is not a file of user"), ledger.locked():
+        pass
+    lock.unlink()
+    with (
+        ledger.locked(),
+        pytest.raises(InputError, match=rf"is being run by another process.*process {os.getpid()} \("),
+        ledger.locked(),
+    ):
+        pass
+    assert lock.stat().st_mode & 0o777 == 0o600
 
 
 def test_run_folders_are_named_in_utc(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
