@@ -39,7 +39,7 @@ def curves(content: Content) -> Figure | None:
     if not every:
         return None
     names = list(dict.fromkeys(row.environment for row in every))
-    figure, panels = style.panels(list(shown), 2, sharex=True, sharey=True)
+    figure, panels = style.panels(list(shown), 2, None, style.wide(), sharex=True, sharey=True)
     highest = max(row.percentile for row in every)
     ticks = [tick for tick in TICKS if tick <= highest]
     for axes, rows in zip(panels, shown.values(), strict=True):

@@ -40,7 +40,7 @@ def levels(content: Content) -> Figure | None:
     names = {treatment.label: short(treatment) for treatment in content.treatments}
     loads = sorted({_load(row) for row in rows})
     titles = [*_PANELS.values(), _NEIGHBOURS]
-    figure, panels = style.panels(titles, 2, 0.9 + 0.36 * len(treatments), sharey=True)
+    figure, panels = style.panels(titles, 2, 0.9 + 0.36 * len(treatments), style.wide(), sharey=True)
     for axes, column in zip(panels, [*_PANELS, None], strict=True):
         for row in rows:
             place = loads.index(_load(row))
