@@ -54,15 +54,15 @@ def test_a_kernel_calls_another_of_its_file_that_was_called_from_elsewhere_first
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = ["from loadstone.analysis.traces.compiled import kernel"]
-    lines += ["@kernel", "def twice(n):", '    """n n"""', "    return one(n) + one(n)"]
-    lines += ["@kernel", "def one(n):", "    return n"]
+    lines += ["@kernel", "def twice(n):", '    """n twice"""', "    return same(n) + same(n)"]
+    lines += ["@kernel", "def same(n):", "    return n"]
     (tmp_path / "of_a_file.py").write_text("\n".join(lines) + "\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     of_a_file = importlib.import_module("of_a_file")
-    one, twice = of_a_file.one, of_a_file.twice
-    assert twice.__doc__ == "n n"
+    same, twice = of_a_file.same, of_a_file.twice
+    assert twice.__doc__ == "n twice"
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda call: call(3), [one, twice, one, twice])) == [3, 6, 3, 6]
+        assert list(pool.map(lambda call: call(3), [same, twice, same, twice])) == [3, 6, 3, 6]
 
 
 def test_a_package_that_cannot_be_written_to_is_cached_with_the_user(tmp_path: Path) -> None:
