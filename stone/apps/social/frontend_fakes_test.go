@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	idl "loadstone.dev/stone/apps/social/idl/social"
 	"loadstone.dev/stone/platform/accounts"
+	"loadstone.dev/stone/platform/httpserver"
 	"loadstone.dev/stone/platform/web"
 )
 
@@ -49,9 +52,14 @@ func newFrontend(t *testing.T, quirks bool) (*network, string) {
 		tokens:   accounts.Tokens{Secret: fakeSecret},
 		sessions: web.Sessions{Cookie: "login_token", Secret: fakeSecret},
 	}
-	front := httptest.NewServer(f.routes())
-	t.Cleanup(func() { front.Close(); media.Close(); behind.Close() })
-	return n, front.URL
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httpserver.New(f.routes(), slog.New(slog.DiscardHandler))
+	go func() { _ = front.Serve(listener) }()
+	t.Cleanup(func() { front.Stop(time.Second); media.Close(); behind.Close() })
+	return n, "http://" + listener.Addr().String()
 }
 
 // heard notes a call; it returns the error that all calls shall have.

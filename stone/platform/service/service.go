@@ -23,6 +23,7 @@ import (
 	"loadstone.dev/stone/platform/config"
 	"loadstone.dev/stone/platform/delay"
 	"loadstone.dev/stone/platform/health"
+	"loadstone.dev/stone/platform/httpserver"
 	"loadstone.dev/stone/platform/logging"
 	"loadstone.dev/stone/platform/rpc"
 	"loadstone.dev/stone/platform/thriftrpc"
@@ -200,7 +201,13 @@ func (h *Host) serveHTTP(listener net.Listener, failed chan<- error) func() {
 	if h.Config.Delay > 0 {
 		handler = delay.HTTP(h.Config.Delay, handler)
 	}
-	return h.serveMux(h.tracing.Handler(handler), listener, failed)
+	server := httpserver.New(h.tracing.Handler(handler), h.Log)
+	go func() {
+		if err := server.Serve(listener); err != nil {
+			failed <- err
+		}
+	}()
+	return func() { server.Stop(stopTimeout) }
 }
 
 func (h *Host) serveMux(handler http.Handler, listener net.Listener, failed chan<- error) func() {

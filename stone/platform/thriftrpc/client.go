@@ -216,8 +216,7 @@ func (c *Client) keep(one *connection) {
 }
 
 func newConnection(dialed net.Conn, of *replica) *connection {
-	transport := thrift.NewTFramedTransportConf(thrift.NewStreamTransportRW(dialed), settings)
-	protocol := thrift.NewTBinaryProtocolConf(transport, settings)
+	protocol := newProtocol(dialed)
 	return &connection{Conn: dialed, client: thrift.NewTStandardClient(protocol, protocol), of: of}
 }
 
