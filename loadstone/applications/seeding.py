@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.applications.stone_seed import SeedingFailed, stone_seed
-from loadstone.infrastructure.machines import Machine
 from loadstone.model.application import Application
 from loadstone.model.dataset import Keys
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError, InputError
-from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.base import Orchestrator, Place
 
 Counts = dict[tuple[str, str], int]
 """Documents by store (the service's name) and collection; of a Redis, what its seeding counts."""
@@ -41,10 +40,7 @@ def numbers(stone: Path, application: Application, dataset: Keys) -> Keys:
 
 
 class Seeder:
-    """Seeds one deployment. An application without a seed has nothing to do.
-
-    ``machine``: from where stores are filled and read, by default this machine.
-    """
+    """Seeds one deployment from inside of it. An application without a seed has nothing to do."""
 
     def __init__(
         self,
@@ -53,10 +49,8 @@ class Seeder:
         orchestrator: Orchestrator,
         deployment: Deployment,
         dataset: Keys | None = None,
-        machine: Machine | None = None,
     ) -> None:
         self._stone = stone
-        self._machine = machine
         self._application = application
         self._orchestrator = orchestrator
         self._deployment = deployment
@@ -131,27 +125,29 @@ class Seeder:
 
         An orchestrator may have moved a store since its addresses were read; a failed attempt reads them again.
         """
-        plan = self._plan(index, running)
+        place = self._orchestrator.inside()
+        plan = self._plan(index, running, place)
         for attempt in range(1, _ATTEMPTS + 1):
             file = self._orchestrator.folder / f"seed-{index + 1}.json"
             file.write_text(json.dumps(plan | more, indent=1), encoding="utf-8")
             secret = {"password": self._orchestrator.password} if self._orchestrator.password else {}
             try:
                 done: Mapping[str, Any] = stone_seed(
-                    self._stone, str(self._application.seeding), plan | more | secret, flags, say, self._machine
+                    self._stone, str(self._application.seeding), plan | more | secret, flags, say, place
                 )
                 return done
             except SeedingFailed as error:
-                before, plan = plan, self._plan(index, running)
+                place = self._orchestrator.inside()
+                before, plan = plan, self._plan(index, running, place)
                 if plan == before or attempt == _ATTEMPTS:
                     raise DeploymentError(f"seeding {self._deployment.name} failed: {error}") from None
         raise AssertionError("the last attempt returns or raises")
 
-    def _plan(self, index: int, running: bool) -> dict[str, Any]:
+    def _plan(self, index: int, running: bool, place: Place | None) -> dict[str, Any]:
         """The plan for one set of stores; ``running``: whether the services run, so that they can be queried."""
         plan: dict[str, Any] = {"stores": {}, "caches": {}, "profile": self._profile()}
         for replica in self._stores():
-            addresses = self._orchestrator.addresses(replica.service, replica.main_port)
+            addresses = self._orchestrator.inner(replica.service, replica.main_port)
             if not addresses:
                 raise DeploymentError(f"{replica.service} cannot be reached: no replica of it has an address")
             software = self._deployment.software[replica.software or ""]
@@ -168,11 +164,11 @@ class Seeder:
                 plan["caches"][replica.service] = ",".join(addresses)
         if self._dataset:
             plan["dataset"] = dict(self._dataset)
-            if self._machine is not None and "file" in self._dataset:
-                plan["dataset"]["file"] = self._machine.deliver(Path(str(self._dataset["file"])))
+            if place is not None and "file" in self._dataset:
+                plan["dataset"]["file"] = place.deliver(Path(str(self._dataset["file"])))
         if running:
             entry = self._deployment.entries[0]
-            plan["entry"] = self._orchestrator.addresses(entry.service, entry.port)
+            plan["entry"] = self._orchestrator.inner(entry.service, entry.port)
         return plan
 
     def _profile(self) -> str:

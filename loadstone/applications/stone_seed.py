@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.subprocesses import Watchdog, start, stop
+from loadstone.orchestration.base import Place
 
 _SILENT_S = 600.0
 NOT_AS_WANTED = 4
@@ -28,16 +28,16 @@ def stone_seed(
     plan: Mapping[str, Any],
     flags: tuple[str, ...],
     say: Callable[[str], None],
-    machine: Machine | None = None,
+    place: Place | None = None,
 ) -> Any:
-    """Run it to its end on ``machine`` or here; returns its output, parsed. Leaves no process behind.
+    """Run it to its end at a place or here; returns its output, parsed. Leaves no process behind.
 
     The plan is its standard input: it holds the password of the stores, which is in no file. How long it takes depends
     on the dataset; one that reports no progress for ten minutes is killed.
     """
-    command = [str(stone) if machine is None else machine.stone, "seed", seeding, "--plan", "-", *flags]
-    if machine is not None:
-        command = machine.command(command)
+    command = [str(stone) if place is None else place.stone, "seed", seeding, "--plan", "-", *flags]
+    if place is not None:
+        command = place.command(command)
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as given,
         tempfile.TemporaryFile("w+", encoding="utf-8") as printed,

@@ -13,7 +13,6 @@ from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Deployable
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.machines import Machine, connect
 from loadstone.model import address
 from loadstone.model.application import Entry
 from loadstone.model.cluster import Node
@@ -84,12 +83,6 @@ def _orchestrator(deployment: Deployment, treatment: Treatment, provision: Provi
     return orchestrator
 
 
-def _client(nodes: Sequence[Node]) -> Machine | None:
-    """The machine that seeds stores: the first client, which reaches them; None for this one."""
-    client = next((node for node in nodes if node.role == "client"), None)
-    return connect(client.name, client.reach) if client is not None and not client.reach.local else None
-
-
 class Deployed:
     """A running treatment: ``start`` it, use it for trials, ``remove`` it.
 
@@ -125,7 +118,6 @@ class Deployed:
                 self.orchestrator,
                 self.deployment,
                 deployable.dataset,
-                _client(self.deployment.nodes),
             )
         except BaseException:
             self.observation.stop()

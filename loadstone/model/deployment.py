@@ -138,3 +138,5 @@ class FoundReplica(Model):
     """The id (``sha256:...``) of the image that it actually runs; empty if not reported."""
     addresses: dict[str, str] = {}
     """``host:port`` by port name, as the client reaches it; published ports only."""
+    address: str = ""
+    """Its own in the network of its deployment; empty where it has none."""

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.journal import JournalEntry
+from loadstone.infrastructure.machines import connect
 from loadstone.model.deployment import Deployment
 from loadstone.model.environment import Environment
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Subject, Used
+
+
+class Place(Protocol):
+    """From where the replicas of a deployment are reached: a machine, or a container in their network."""
+
+    @property
+    def stone(self) -> str:
+        """The path of the ``stone`` binary there."""
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """The local command line that runs ``argv`` there, with standard input and outputs attached."""
+
+    def deliver(self, program: Path) -> str:
+        """The path there of a file of the desk's, copied there if it is not."""
 
 
 class Orchestrator(ABC):
@@ -83,6 +98,18 @@ class Orchestrator(ABC):
     @abstractmethod
     def addresses(self, service: str, port: str) -> list[str]:
         """``host:port`` of each replica of a service, as the client reaches it."""
+
+    def inside(self) -> Place | None:
+        """From where stores are filled and read, at their ``inner`` addresses: the first client; None for this machine.
+
+        Valid until a replica moves.
+        """
+        client = next((node for node in self.deployment.nodes if node.role == "client"), None)
+        return connect(client.name, client.reach) if client is not None and not client.reach.local else None
+
+    def inner(self, service: str, port: str) -> list[str]:
+        """``host:port`` of each replica of a service, as it is reached from ``inside``."""
+        return self.addresses(service, port)
 
     @abstractmethod
     def audit(self) -> list[AuditRow]:

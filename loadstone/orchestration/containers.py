@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar
@@ -175,7 +175,8 @@ class Containers(Orchestrator):
         self._await([replica for replica in self.deployment.replicas if replica.store or not stores_only], started)
         if stores_only:
             if any(replica.store for replica in self.deployment.replicas):
-                self._wait_for_machines("client", "stores cannot be seeded")
+                for role in _WITHOUT:
+                    self._wait_for_machines(role, "stores cannot be seeded")
         else:
             for entry in self.deployment.entries:
                 self._wait_for_entry(entry, started)
@@ -239,12 +240,20 @@ class Containers(Orchestrator):
         return []
 
     def addresses(self, service: str, port: str) -> list[str]:
-        """After first readiness, retries for 30 s: a newly elected manager may not list the addresses yet."""
+        return self._known(service, lambda found: found.addresses.get(port))
+
+    def inner(self, service: str, port: str) -> list[str]:
+        number = self.deployment.of(service)[0].ports[port]
+        return self._known(
+            service, lambda found: f"{found.address}:{number}" if found.address else found.addresses.get(port)
+        )
+
+    def _known(self, service: str, address: Callable[[FoundReplica], str | None]) -> list[str]:
+        """Addresses of a service's replicas; after first readiness, retries for 30 s: a newly elected manager may not
+        list them yet."""
         started = time.monotonic()
         while True:
-            found = [
-                each.addresses[port] for each in self._find() if each.service == service and port in each.addresses
-            ]
+            found = [known for each in self._find() if each.service == service and (known := address(each))]
             if found or not self._born or time.monotonic() - started > _KNOWN_AGAIN_WITHIN_S:
                 return list(dict.fromkeys(found))
             time.sleep(_POLL_S)

@@ -63,8 +63,8 @@ def holds_documents(deployment: Deployment, service: str) -> bool:
     return software is not None and software.documents
 
 
-def readiness_url(replica: Replica) -> str | None:
-    """The URL of a health check inside the container: ``http://127.0.0.1:9083/readyz`` or ``tcp://127.0.0.1:11211``.
+def readiness_url(replica: Replica, host: str = "127.0.0.1") -> str | None:
+    """The URL of a health check: ``http://127.0.0.1:9083/readyz`` or ``tcp://127.0.0.1:11211``, inside the container.
 
     None for an image without ports, which is ready as soon as it runs.
     """
@@ -72,5 +72,5 @@ def readiness_url(replica: Replica) -> str | None:
         return None
     port = replica.ports[replica.readiness.port or replica.main_port]
     if replica.readiness.http is not None:
-        return f"http://127.0.0.1:{port}{replica.readiness.http}"
-    return f"tcp://127.0.0.1:{port}"
+        return f"http://{host}:{port}{replica.readiness.http}"
+    return f"tcp://{host}:{port}"

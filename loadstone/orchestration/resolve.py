@@ -90,8 +90,8 @@ def resolve(
     replicas += stacks.replicas(on, resources, catalogue, kind.runs_containers())
     foreign = {replica.image: replica.image for replica in replicas if replica.image}
     ours = dict.fromkeys("stone" if replica.stone else replica.software for replica in replicas)
-    if any(node.reach.through_cluster for node in nodes):
-        ours["stone"] = None  # for the nodes' agents
+    if kind.runs_containers() or any(node.reach.through_cluster for node in nodes):
+        ours["stone"] = None  # for nodes' agents, and to reach replicas from inside
     deployment = Deployment(
         name=name,
         application=application.name,

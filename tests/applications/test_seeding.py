@@ -46,7 +46,10 @@ class Placed:
     def runs_containers(self) -> bool:
         return False
 
-    def addresses(self, service: str, port: str) -> list[str]:
+    def inside(self) -> None:
+        """Of this machine."""
+
+    def inner(self, service: str, port: str) -> list[str]:
         return [f"10.0.0.{item.index}:{item.ports[port]}" for item in self.deployment.of(service)]
 
 
@@ -90,7 +93,7 @@ def test_a_store_that_was_put_elsewhere_meanwhile_is_filled_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hosts = iter(["10.0.0.1"] * 5 + ["10.0.0.9"] * 50)
-    monkeypatch.setattr(Placed, "addresses", lambda *_: [f"{next(hosts)}:1"])
+    monkeypatch.setattr(Placed, "inner", lambda *_: [f"{next(hosts)}:1"])
     seeder(tmp_path, MOVED).seed()
     assert "10.0.0.9" in (tmp_path / "seed-1.json").read_text()
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,12 +25,13 @@ from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.model.records import AuditRow
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.containers import LABEL, Containers
+from loadstone.orchestration.docker.inside import LABEL as INSIDE
 from tests.orchestration import docker_clusters
 from tests.orchestration.conftest import deployed as resolved
 from tests.orchestration.conftest import parse
 from tests.support import applications, groups
 from tests.support.clusters import SharedClusters, folders
-from tests.support.strangers import connections, refuse_a_stranger
+from tests.support.strangers import connections, inside, refuse_a_stranger
 from tests.support.users import wait
 
 pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
@@ -142,17 +144,49 @@ def test_it_serves_seeded_data(shop: Deployed) -> None:
 
 
 def test_stores_demand_their_password(orchestrator: Orchestrator) -> None:
-    assert refuse_a_stranger(orchestrator, "root") == 3
+    assert refuse_a_stranger(orchestrator, inside(container_of(orchestrator, "postgres-user-1")[1])) == 3
 
 
-def test_another_user_reaches_no_published_port(shop: Deployed, orchestrator: Orchestrator) -> None:
-    """Neither those by which the stores are filled nor the entry: the way to emulated hosts is closed to others."""
+def test_only_the_entry_is_published_and_another_user_does_not_reach_it(
+    shop: Deployed, orchestrator: Orchestrator
+) -> None:
+    """Stores are filled from inside: nothing leads to them but their own network, not for root either."""
     replicas = shop.deployment.replicas
-    stores = [address for it in replicas if it.store for address in orchestrator.addresses(it.service, it.main_port)]
-    published = [*stores, *shop.targets()]
+    assert isinstance(orchestrator, Containers)
+    published = {address for found in orchestrator._find() for address in found.addresses.values()}
+    assert published == set(shop.targets()) and len(published) == 1
+    assert connections(list(published), "root") == dict.fromkeys(published, "reached")
+    assert connections(list(published)) == dict.fromkeys(published, "Permission denied")
+    stores = [address for it in replicas if it.store for address in orchestrator.inner(it.service, it.main_port)]
     assert len(stores) == 3
-    assert connections(published, "root") == dict.fromkeys(published, "reached")
-    assert connections(published) == dict.fromkeys(published, "Permission denied")
+    assert "reached" not in connections(stores, "root").values()
+    within = inside(container_of(orchestrator, "user-1")[1])
+    assert connections(stores, "root", within) == dict.fromkeys(stores, "reached")
+
+
+def test_what_fills_the_stores_is_made_anew_where_it_is_gone(shop: Deployed, provision: Provision) -> None:
+    def there() -> list[tuple[Any, str]]:
+        apis = [Engine(url).api for url in access_of(provision).engines.values()]
+        wanted = {"label": f"{INSIDE}={shop.deployment.name}"}
+        return [(api, each["Id"]) for api in apis for each in api.containers(all=True, filters=wanted)]
+
+    ((api, container),) = there()
+    assert api.inspect_container(container)["NetworkSettings"]["Ports"] == {}
+    api.remove_container(container, force=True)
+    assert shop.seeder.counts()["postgres-user", "users"] == 1000
+    ((_, another),) = there()
+    assert another != container
+
+
+def test_a_file_of_the_desk_is_there_inside(orchestrator: Orchestrator, place: Path) -> None:
+    (place / "graph.edges").write_text("1 2\n")
+    within = orchestrator.inside()
+    assert within is not None
+    there = within.deliver(place / "graph.edges")
+    assert within.deliver(place / "graph.edges") == there
+    plan = {"stores": {}, "caches": {}, "profile": "", "dataset": {"file": there}}
+    command = within.command([within.stone, "seed", "social", "--plan", "-", "--describe"])
+    subprocess.run(command, check=True, input=json.dumps(plan), text=True)
 
 
 def test_limits_placement_and_images_are_in_force(shop: Deployed, orchestrator: Orchestrator, name: str) -> None:

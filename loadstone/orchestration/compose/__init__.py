@@ -20,6 +20,7 @@ from loadstone.orchestration.compose import project
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree, errors
 from loadstone.orchestration.docker.engines import Engines
+from loadstone.orchestration.docker.inside import Inside
 from loadstone.orchestration.docker.readiness import FirstAnswers
 
 _FILE = "compose.yaml"
@@ -127,7 +128,9 @@ class Compose(Containers):
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         super().__init__(deployment, folder, access)
         self._engines = Engines(access)
-        self._answers = FirstAnswers(deployment)
+        labels, engines = docker.labels(deployment), access.addresses[:1] if access is not None else ()
+        self._inside = Inside(self.deployment, f"{self._project_name}_default", labels, engines)
+        self._answers = FirstAnswers(deployment, self._inside.why_not_ready)
         self._started: dict[str, str] = {}
 
     @functools.cached_property
@@ -183,6 +186,9 @@ class Compose(Containers):
             passing = self._engine.api.containers(filters={**label, "health": ["healthy", "none"]})
         found = project.replicas(listed, [container["Id"] for container in passing], self.deployment)
         return [self._answers.judge(self._explained(replica)) for replica in found]
+
+    def inside(self) -> Inside:
+        return self._inside
 
     def _explained(self, found: FoundReplica) -> FoundReplica:
         reason = "" if found.healthy else self._engines.health(found.node, found.container)

@@ -42,6 +42,7 @@ def replicas(listed: Iterable[dict[str, Any]], healthy: Iterable[str], deploymen
                 container=container["Id"],
                 image=container["ImageID"],
                 addresses=_addresses(service, container["Ports"], node.address, deployment),
+                address=_address(container),
             )
         )
     return sorted(found, key=lambda container: container.name)
@@ -54,6 +55,12 @@ def _addresses(service: str, ports: list[dict[str, Any]], host: str, deployment:
         for port in ports
         if "PublicPort" in port and port["PrivatePort"] in names
     }
+
+
+def _address(container: dict[str, Any]) -> str:
+    """Its own, in the only network that it is in."""
+    networks = (container.get("NetworkSettings") or {}).get("Networks") or {}
+    return next((str(network["IPAddress"]) for network in networks.values()), "")
 
 
 def remove(access: Access, label: str) -> None:

@@ -15,7 +15,6 @@ from loadstone.model.units import format_seconds
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.discovery import PASSWORD_VARIABLE, environment, password, readiness_url
 from loadstone.orchestration.docker.errors import taken_port
-from loadstone.orchestration.docker.readiness import checked_port
 from loadstone.orchestration.ports import is_free
 
 _PACE_S = 60
@@ -102,7 +101,7 @@ def entrance(deployment: Deployment) -> dict[str, str]:
 
 
 def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]:
-    """The ports that the client reaches by name, each with the number on its node; None: any that is free.
+    """The ports that clients and users need, by name, each with the number on its node; None: any that is free.
 
     An entry keeps its own where one replica has it, unless it is beside another application; a stack always.
     """
@@ -113,8 +112,6 @@ def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]
             found[name] = port if alone else None
         elif replica.stack:
             found[name] = port
-        elif replica.store or name == checked_port(replica):
-            found[name] = None
     return found
 
 

@@ -12,6 +12,7 @@ from loadstone.orchestration import docker
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree
 from loadstone.orchestration.docker.engines import Engines
+from loadstone.orchestration.docker.inside import Inside
 from loadstone.orchestration.docker.readiness import FirstAnswers
 from loadstone.orchestration.swarm import removal, tasks
 from loadstone.orchestration.swarm.managers import Managers
@@ -52,10 +53,11 @@ class Swarm(Containers):
             for number, file in self._configs().values()
             if file.split("/")[1] in services
         }
+        network = {"driver": "overlay", "attachable": True, "labels": docker.labels(self.deployment)}  # to `inside`
         tree = {
             "version": "3.8",
             "services": {name: self._service(replicas) for name, replicas in chosen.items()},
-            "networks": {"default": {"driver": "overlay", "labels": docker.labels(self.deployment)}},
+            "networks": {"default": network},
             "configs": configs,
         }
         return {key: value for key, value in tree.items() if value}
@@ -133,7 +135,10 @@ class Swarm(Containers):
         super().__init__(deployment, folder, access)
         self._managers = Managers(access.addresses if access is not None else ())
         self._engines = Engines(access)
-        self._answers = FirstAnswers(deployment)
+        labels = docker.labels(deployment)
+        engines = (*access.engines.values(), *access.addresses) if access is not None else ()
+        self._inside = Inside(self.deployment, f"{self._stack_name}_default", labels, engines)
+        self._answers = FirstAnswers(deployment, self._inside.why_not_ready)
         self._ports: dict[str, dict[str, str]] = {}
 
     def _create(self, services: list[str]) -> None:
@@ -187,6 +192,9 @@ class Swarm(Containers):
         ended = tasks.last_ended(listed, hosts)
         found = map(self._published, tasks.replicas(listed, hosts, self.deployment))
         return [self._answers.judge(self._completed(replica, *ended.get(replica.name, ("", "")))) for replica in found]
+
+    def inside(self) -> Inside:
+        return self._inside
 
     def _published(self, found: FoundReplica) -> FoundReplica:
         """With the ports of its container, which stay while it lives: a new leader does not receive them again."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from docker.errors import APIError
+
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, docker_errors
 from loadstone.model.errors import DeploymentError
+from loadstone.orchestration.docker import inside
 from loadstone.orchestration.swarm import tasks
 from loadstone.orchestration.swarm.managers import Managers
 
@@ -23,9 +26,12 @@ def remove(access: Access, label: str) -> None:
     """
     managers = Managers(access.addresses)
     engines = {node: Engine(url) for node, url in access.engines.items()}
+    places = [Engine(url) for url in dict.fromkeys([*access.engines.values(), *access.addresses])]
     started = time.monotonic()
     try:
-        while left := managers.ask(lambda api: _remove(api, label)) + _on_engines(engines, label):
+        while left := inside.remove(places, label) or (
+            managers.ask(lambda api: _remove(api, label)) + _on_engines(engines, label)
+        ):
             down = managers.ask(_down)
             patience = _GONE_FROM_DEAD_NODES_WITHIN_S if down else _GONE_WITHIN_S
             if time.monotonic() - started > patience:
@@ -51,8 +57,17 @@ def _remove(api: Any, label: str) -> list[str]:
         api.remove_config(config["ID"])
     networks = api.networks(filters=filters)
     for network in networks:
-        api.remove_network(network["Id"])
+        _remove_network(api, network["Id"])
     return [f"network {network['Name']}" for network in networks]
+
+
+def _remove_network(api: Any, identity: str) -> None:
+    """One that is still in use is left: a manager learns of a container's end from its node."""
+    try:
+        api.remove_network(identity)
+    except APIError as error:
+        if error.is_server_error():
+            raise
 
 
 def _on_engines(engines: dict[str, Engine], label: str) -> list[str]:

@@ -56,6 +56,7 @@ def _replica(
         hopeless=(known is not None or _NOWHERE in message) and not freed_soon,
         container=_container(task),
         addresses=_addresses(service, node, status, deployment),
+        address=_address(task),
     )
 
 
@@ -68,6 +69,14 @@ def _addresses(service: str, node: str, status: dict[str, Any], deployment: Depl
         for port in ports
         if node in known and port["TargetPort"] in names
     }
+
+
+def _address(task: Task) -> str:
+    """Its own in the network of the stack, the only one that it is in; ports are published by its node itself."""
+    attached = task.get("NetworksAttachments") or []
+    return next(
+        (str(address).partition("/")[0] for network in attached for address in network.get("Addresses") or ()), ""
+    )
 
 
 def last_with_container(tasks: Iterable[Task], hosts: dict[str, str], found: FoundReplica) -> tuple[Task | None, str]:
