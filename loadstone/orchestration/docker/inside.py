@@ -12,6 +12,7 @@ from pathlib import Path
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.docker_api import Engine, Unreachable, docker_errors
 from loadstone.model.deployment import Deployment
+from loadstone.model.errors import DeploymentError
 
 LABEL = "loadstone.inside"
 """Of this container: the deployment."""
@@ -68,7 +69,7 @@ class Inside:
 
 
 def remove(engines: Iterable[Engine], label: str) -> list[str]:
-    """Remove those of deployments with this label; returns what is being removed. Engines that are silent are left."""
+    """Remove those of deployments with this label; returns what was there. What an engine does not do now is left."""
     found = []
     for engine in engines:
         try:
@@ -76,6 +77,6 @@ def remove(engines: Iterable[Engine], label: str) -> list[str]:
                 for container in engine.api.containers(all=True, filters={"label": [label, LABEL]}):
                     engine.api.remove_container(container["Id"], force=True)
                     found.append(f"container {container['Id'][:12]}")
-        except Unreachable:
+        except DeploymentError:
             continue
     return found
