@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -22,10 +23,11 @@ pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="ne
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("LOADSTONE_DATA", str(tmp_path / "data"))
-    return tmp_path
+    yield tmp_path
+    journal.remove_all()
 
 
 def node() -> Node:
@@ -50,12 +52,19 @@ def _command(process: psutil.Process) -> list[str]:
         return []
 
 
+def first(state: Path) -> psutil.Process:
+    """The one that has started the others: a child has its command line until it names itself."""
+    found = processes(state)
+    [parent] = (each for each in found if each.ppid() not in {other.pid for other in found})
+    return parent
+
+
 def test_what_a_stressor_uses_is_counted_and_held_to_its_limits(state: Path) -> None:
     running = stressors(stressor="cpu", workers=2, limits={"cpu": 0.2})
     running.start()
     [entry] = journal.entries()
     assert (entry.name, entry.layer) == ("mine-neighbour", "interference")
-    [parent] = processes(state)
+    parent = first(state)
     assert parent.cpu_affinity() == list(node().cpus)
     running.begin_window()
     time.sleep(2)
@@ -83,7 +92,7 @@ def test_one_that_dies_within_the_window_is_a_problem(state: Path, whole: bool) 
     running = stressors(stressor="cpu", workers=2)
     running.start()
     running.begin_window()
-    [parent] = processes(state)
+    parent = first(state)
     victim = parent if whole else parent.children()[0]
     os.kill(victim.pid, signal.SIGKILL)
     psutil.wait_procs([victim], timeout=5)

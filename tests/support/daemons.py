@@ -28,6 +28,9 @@ class Daemon:
     def alive(self) -> bool:
         return not self._member.ended()
 
+    def end(self) -> None:
+        self._member.machine.end(self._name)
+
     def awaits(self, text: str) -> None:
         """Until it has written something."""
         while text not in self.log():

@@ -20,7 +20,7 @@ from tests.support.users import User
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1800)]
 
-ORCHESTRATORS = ("compose", "swarm")
+ORCHESTRATORS = ("compose", pytest.param("swarm", marks=pytest.mark.long))
 
 
 def write(user: User, orchestrator: str, rates: list[int], quiet: bool = False) -> None:

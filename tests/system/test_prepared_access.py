@@ -103,9 +103,10 @@ def reached(address: str, by: Host | None = None) -> set[int]:
 def test_a_firewall_lets_the_other_hosts_reach_what_runs_and_nothing_else(three: SshHosts, person: User) -> None:
     first, second, third = three.hosts
     inventory = str(three.inventory())
-    Daemon(first, "servers", ["python3", "-c", LISTEN]).awaits("listens")
-    assert reached(first.address, second) == {2377, 20000, 9000}
+    servers = Daemon(first, "servers", ["python3", "-c", LISTEN])
     try:
+        servers.awaits("listens")
+        assert reached(first.address, second) == {2377, 20000, 9000}
         for host in (first, second):
             host.run(["sh", "-ec", "ufw allow 22/tcp && ufw --force enable"]).check_returncode()
         assert reached(first.address, second) == set()
@@ -121,6 +122,7 @@ def test_a_firewall_lets_the_other_hosts_reach_what_runs_and_nothing_else(three:
         person.runs("prepare", inventory, "--undo", "--yes")
         assert reached(first.address, second) == set()
     finally:
+        servers.end()
         for host in (first, second):
             host.run(["sh", "-ec", "ufw --force disable && ufw --force delete allow 22/tcp"]).check_returncode()
 

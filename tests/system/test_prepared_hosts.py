@@ -125,6 +125,7 @@ def runs_a_study(three: SshHosts, person: User, orchestrator: str) -> None:
     assert three.left(()) == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "orchestrator",
