@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -120,6 +121,9 @@ def _environment(folder: str) -> dict[str, str]:
         "ANSIBLE_HOME": folder,
         "ANSIBLE_LOCAL_TEMP": folder,
         "ANSIBLE_SSH_CONTROL_PATH_DIR": str(ssh.sockets()),
+        # By default Ansible names a connection by host, port and login alone: under another configuration of ssh the
+        # same name may be another machine.
+        "ANSIBLE_SSH_CONTROL_PATH": f"%(directory)s/{secrets.token_hex(4)}-%%C",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
 
