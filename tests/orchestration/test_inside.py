@@ -1,4 +1,4 @@
-"""From where replicas are reached that publish nothing; engines are fakes."""
+"""From where replicas are reached that publish nothing; engines and machines are fakes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from loadstone.infrastructure.docker_api import Engine, Unreachable
+from loadstone.infrastructure.machines import Machine
+from loadstone.model.cluster import Reach
 from loadstone.model.deployment import FoundReplica
 from loadstone.orchestration.compose import Compose
 from loadstone.orchestration.docker.inside import LABEL, Inside, remove
 from loadstone.orchestration.docker.readiness import FirstAnswers
+from loadstone.orchestration.kubernetes import Kubernetes
 from loadstone.orchestration.nomad import Nomad
-from tests.orchestration.docker_deployments import foreign, hotel
+from tests.orchestration.docker_deployments import foreign, hotel, nodes
 
 
 class Engines:
@@ -128,3 +131,24 @@ def test_stores_are_at_their_own_addresses_where_they_have_any(monkeypatch: pyte
     assert compose.inner("documents-geo", "postgres") == ["172.18.0.7:5432"]
     assert compose.addresses("documents-geo", "postgres") == []
     assert nomad.inner("documents-geo", "postgres") == ["198.18.0.3:20001"]
+
+
+@pytest.mark.parametrize("in_container", [False, True])
+def test_pods_are_reached_from_the_node_of_a_store(
+    in_container: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    way = {"software": "kubernetes", "node": "worker-1", "kubeconfig": "/etc/kubeconfig"}
+    reach = Reach(transport="exec", options=way) if in_container else Reach(transport="ssh", options={"host": "w"})
+    deployment = hotel().model_copy(update={"nodes": tuple(nodes(3, reach=reach))})
+    kubernetes = Kubernetes(deployment, tmp_path)
+    monkeypatch.setattr(Kubernetes, "_find", lambda _: [found(address="10.244.1.5")])
+    put: list[str] = []
+    monkeypatch.setattr(Machine, "put", lambda _, content, path: put.append(path))
+    monkeypatch.setattr(Machine, "deliver", lambda _, program: f"/var/lib/{program.name}")
+    place = kubernetes.inside()
+    assert place is not None
+    there = place.deliver(Path("/data/graph.edges"))
+    assert (there, put) == (
+        ("/tmp/graph.edges", ["/tmp/graph.edges"]) if in_container else ("/var/lib/graph.edges", [])
+    )
+    assert kubernetes.inner("documents-geo", "postgres") == ["10.244.1.5:5432"]

@@ -192,7 +192,8 @@ def test_a_deployment_s_life(small: Kubernetes) -> None:
     until(lambda: [each.healthy for each in small._find()] == [True] * 5)
     for address in {address for each in small._find() for address in each.addresses.values()}:
         until(lambda address=address: _accepts(address))
-    assert len(small.addresses("cache", "memcached")) == 2
+    assert len(small.inner("cache", "memcached")) == 2
+    assert {each.service for each in small._find() if each.addresses} == {"web"}, "no store is open on nodes"
     small.scale("web", 1)
     small.scale("cache", 1)
     until(lambda: len(small._find()) == 2)

@@ -13,8 +13,10 @@ from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, Unre
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import agent
+from loadstone.orchestration.base import Place
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL, Containers
 from loadstone.orchestration.kubernetes import manifests, node_agent, pods
+from loadstone.orchestration.kubernetes.inside import OnNode
 from loadstone.orchestration.kubernetes.manifests import Manifest
 
 _LOG_BYTES = 1 << 22
@@ -80,10 +82,7 @@ class Kubernetes(Containers):
                 self._api.apply(manifest)
 
     def scale(self, service: str, replicas: int) -> None:
-        first = self.deployment.of(service)[0]
-        for manifest in manifests.published(self.deployment, first, replicas):
-            self._api.apply(manifest)
-        kind = "statefulsets" if first.store else "deployments"
+        kind = "statefulsets" if self.deployment.of(service)[0].store else "deployments"
         path = f"/apis/apps/v1/namespaces/{self._namespace}/{kind}/{service}/scale"
         self._api.merge(path, {"spec": {"replicas": replicas}})
 
@@ -128,6 +127,13 @@ class Kubernetes(Containers):
         """A node that has ever pulled an image names it by its manifest, others name the same by its configuration."""
         return images.ids_by_manifest(self.deployment.images, self.cluster)
 
+    def inside(self) -> Place | None:
+        """The node of a store: from the network of any node all pods are reached."""
+        stores = {replica.service for replica in self.deployment.replicas if replica.store}
+        names = [found.node for found in self._find() if found.service in stores and found.node]
+        nodes = [node for node in self.deployment.nodes if node.name in names[:1]]
+        return OnNode(nodes[0]) if nodes else super().inside()
+
     def _warnings(self, listed: list[Manifest]) -> list[Manifest]:
         """Events, which only matter where something is not as it should be."""
         if len(listed) == len(self.deployment.replicas) and all(map(pods.is_ready, listed)):
@@ -135,7 +141,7 @@ class Kubernetes(Containers):
         return self._api.items(f"{self._objects}/events", fieldSelector="type=Warning")
 
     def _published(self) -> dict[str, dict[int, int]]:
-        """By service or replica, the port on nodes by container port."""
+        """By service, the port on nodes by container port."""
         return {
             service["metadata"]["labels"][manifests.PUBLISHED_LABEL]: {
                 port["port"]: port["nodePort"] for port in service["spec"]["ports"]

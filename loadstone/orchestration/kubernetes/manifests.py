@@ -20,12 +20,11 @@ from loadstone.orchestration.docker import fit
 Manifest = dict[str, Any]
 
 PUBLISHED_LABEL = "loadstone.published"
-"""On a Service that opens ports on nodes: the service, or the one replica, that they lead to."""
+"""On a Service that opens ports on nodes: the service that they lead to."""
 HOST_LABEL = "kubernetes.io/hostname"
 """On a node: its name."""
 _SECRET = "stores"
 _SECRET_KEY = "password"
-_POD_LABEL = "statefulset.kubernetes.io/pod-name"
 _LONGEST_NAME = 63
 _LONGEST_SERVICE = _LONGEST_NAME - len("-999-published")
 _GRACE_S = 5
@@ -80,24 +79,13 @@ def service_manifests(deployment: Deployment, service: str, pull: str) -> list[M
     manifests = [_configs(deployment, replicas[0])] if replicas[0].configs else []
     manifests.append(_workload(deployment, replicas, pull))
     manifests.append(_headless(deployment, replicas[0]))
-    return manifests + published(deployment, replicas[0], len(replicas))
+    return manifests + published(deployment, replicas[0])
 
 
-def published(deployment: Deployment, replica: Replica, count: int) -> list[Manifest]:
-    """What opens ports on nodes: of an entry for all replicas alike, of a store for each."""
-    if replica.store:
-        return [
-            _node_port(
-                deployment,
-                replica,
-                f"{replica.service}-{number + 1}",
-                replica.ports,
-                {_POD_LABEL: f"{replica.service}-{number}"},
-            )
-            for number in range(count)
-        ]
+def published(deployment: Deployment, replica: Replica) -> list[Manifest]:
+    """What opens ports on nodes: those of an entry, for all replicas alike."""
     entries = {name: number for name, number in replica.ports.items() if deployment.enters(replica, name)}
-    return [_node_port(deployment, replica, replica.service, entries, {})] if entries else []
+    return [_node_port(deployment, replica, entries)] if entries else []
 
 
 def _meta(deployment: Deployment, name: str, service: str, **labels: str) -> dict[str, Any]:
@@ -286,18 +274,18 @@ def _headless(deployment: Deployment, replica: Replica) -> Manifest:
     }
 
 
-def _node_port(
-    deployment: Deployment, replica: Replica, name: str, ports: dict[str, int], more: dict[str, str]
-) -> Manifest:
+def _node_port(deployment: Deployment, replica: Replica, ports: dict[str, int]) -> Manifest:
     """Ports, chosen by the cluster, of the nodes where the replicas are."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _meta(deployment, f"{name}-published", replica.service, **{PUBLISHED_LABEL: name}),
+        "metadata": _meta(
+            deployment, f"{replica.service}-published", replica.service, **{PUBLISHED_LABEL: replica.service}
+        ),
         "spec": {
             "type": "NodePort",
             "externalTrafficPolicy": "Local",
-            "selector": {SERVICE_LABEL: replica.service, **more},
+            "selector": {SERVICE_LABEL: replica.service},
             "ports": [FlowMapping(name=_port_name(name, port), port=port) for name, port in ports.items()],
         },
     }

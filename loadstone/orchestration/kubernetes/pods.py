@@ -25,8 +25,8 @@ def replicas(
 ) -> list[FoundReplica]:
     """A replica for each pod that is not on its way out, and for each that could not even be made.
 
-    ``warnings``: the namespace's events. ``ports``: by published service or replica, the port on nodes by container
-    port. Replicas are numbered by age, those of stores by their pods' own numbers.
+    ``warnings``: the namespace's events. ``ports``: by published service, the port on nodes by container port. Replicas
+    are numbered by age, those of stores by their pods' own numbers.
     """
     messages = _by_object(warnings)
     found = [
@@ -94,7 +94,8 @@ def _replica(
         hopeless=unplaced or (waiting.get("reason") in _HOPELESS and not waiting.get("message", "").endswith(_SYNC)),
         container=status.get("containerID", "").rpartition("://")[2],
         image=status.get("imageID", "").rpartition("@")[2],
-        addresses=_addresses(name, service, node, ports, deployment),
+        addresses=_addresses(service, node, ports, deployment),
+        address=pod["status"].get("podIP", ""),
     )
 
 
@@ -115,11 +116,9 @@ def _reasons(pod: Json, status: Json, warning: str) -> Iterator[str]:
         yield warning
 
 
-def _addresses(
-    name: str, service: str, node: str, ports: dict[str, dict[int, int]], deployment: Deployment
-) -> dict[str, str]:
+def _addresses(service: str, node: str, ports: dict[str, dict[int, int]], deployment: Deployment) -> dict[str, str]:
     known = {host.name: host.address for host in deployment.nodes}
-    opened = ports.get(name) or ports.get(service) or {}
+    opened = ports.get(service, {})
     declared = deployment.of(service)[0].ports
     return {key: f"{known[node]}:{opened[port]}" for key, port in declared.items() if port in opened and node in known}
 
