@@ -19,7 +19,8 @@ from pathlib import Path
 from bench.common import Row, median_row, report
 from loadstone.infrastructure.machines import Machine, close_all, connect
 from loadstone.model.cluster import Reach
-from loadstone.model.records.node import NodeLimits, SpawnArgs, Subject, WatchArgs
+from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
+from loadstone.model.records.node.replicas import Subject, WatchArgs
 from tests.infrastructure.machines.ssh_hosts import ssh_hosts
 
 REPLICAS = 25

@@ -26,7 +26,7 @@ from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import connect
 from loadstone.model.document import Document
 from loadstone.model.guest import Accelerator
-from loadstone.model.records.node import Subject
+from loadstone.model.records.node.replicas import Subject
 from loadstone.model.trial import Treatment
 
 ENVIRONMENTS = ("bare", "container", "vm", "vm-container")

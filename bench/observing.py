@@ -25,7 +25,7 @@ from loadstone.experiments.provisioning import infrastructure_of, provide
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.machines.here import Here
 from loadstone.model.document import Document
-from loadstone.model.records.node import Subject, WatchArgs
+from loadstone.model.records.node.replicas import Subject, WatchArgs
 
 RATES = {"hotel-reservation": 300, "social-network": 200}
 """Requests per second of ``mixed`` by application."""

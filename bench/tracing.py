@@ -29,7 +29,7 @@ from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import infrastructure_of, provide
 from loadstone.model.document import Document
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import Offer
 from loadstone.workloads.stone import Stone

@@ -23,8 +23,10 @@ from loadstone.model import columns, errors
 from loadstone.model.application import Application
 from loadstone.model.document import schema
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.records import Iteration, TrialSummary, node
 from loadstone.model.records.base import writers_schema
+from loadstone.model.records.iteration import Iteration
+from loadstone.model.records.node import protocol
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.study import Study
 from loadstone.report import paper_figures
 
@@ -312,5 +314,5 @@ if __name__ == "__main__":
         sys.exit(f"not current, run `make docs`: {', '.join(old)}" if old else 0)
     for name in old:
         (FOLDER / name).write_text(pages()[name], encoding="utf-8")
-    PROTOCOL.write_text(json.dumps(node.schema(), indent=2) + "\n", encoding="utf-8")
+    PROTOCOL.write_text(json.dumps(protocol.schema(), indent=2) + "\n", encoding="utf-8")
     print(f"written: {', '.join(old)}" if old else "all current")

@@ -25,7 +25,7 @@ from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.search import Search, next_probe
 from loadstone.model import factors
 from loadstone.model.document import Document
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 from tests.synthetic_files import audit, checks, disturbance, series, usage

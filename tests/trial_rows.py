@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loadstone.analysis.comparison.tables import EffectRow
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.trial import Trial
 
 

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics.mean import mean
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 LATENCIES = ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 FEWEST = 5
 """The fewest trials whose course can be separated from the scatter of single readings."""

@@ -8,7 +8,7 @@ from statistics import fmean
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics import mean
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 FACTOR = "environment"
 

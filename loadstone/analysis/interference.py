@@ -8,7 +8,8 @@ from statistics import fmean
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.statistics import mean
-from loadstone.model.records import NeighbourLoad, NeighbourReading, TrialRow
+from loadstone.model.records.interference import NeighbourLoad, NeighbourReading
+from loadstone.model.records.trial_row import TrialRow
 
 UNDISTURBED = "none"
 

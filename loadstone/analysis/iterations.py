@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 
 class IterationPoint(TableRow, name="iterations"):

@@ -11,7 +11,8 @@ from loadstone.analysis.curves import unfinished_share
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records import Latency, TrialRow, TrialSummary
+from loadstone.model.records.summary import Latency, TrialSummary
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.slo import Slo
 
 SHARES = (0.5, 0.8, 0.95)

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from loadstone.analysis import percentiles
-from loadstone.model.records import MeasuredWindow, NeighbourLoad
+from loadstone.model.records.interference import NeighbourLoad
+from loadstone.model.records.observed import MeasuredWindow
 
 _ANSWERED = ("completed", "late")
 _PERCENTILES = {"p50_ms": 50.0, "p90_ms": 90.0, "p99_ms": 99.0}

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform, get_type_hints
 import pyarrow as pa
 
 from loadstone.model import columns
-from loadstone.model.records import TrialRow
-from loadstone.model.records.trial_row import FACTOR_PREFIX
+from loadstone.model.records.trial_row import FACTOR_PREFIX, TrialRow
 
 _ARROW = {
     "text": pa.string(),

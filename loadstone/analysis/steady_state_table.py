@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from loadstone.analysis.run import RunFolder, hlog
 from loadstone.analysis.schema import OfTrial
 from loadstone.analysis.steady_state import SteadyState, steady_state
-from loadstone.model.records import Series, TrialRow
+from loadstone.model.records.summary import Series
+from loadstone.model.records.trial_row import TrialRow
 
 STOPPED = "stopped early"
 """The reason why such a trial was not judged."""

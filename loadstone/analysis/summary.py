@@ -14,8 +14,8 @@ from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.model.load import Capacity
-from loadstone.model.records import TrialRow
 from loadstone.model.records.run_files import PlannedTreatment
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.units import share
 
 Known = Literal["estimated", "bracketed", "above", "below", "nothing"]

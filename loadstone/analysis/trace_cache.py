@@ -30,7 +30,7 @@ from loadstone.analysis.traced_rows import (
     TracedService,
 )
 from loadstone.model.errors import InputError
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 FILE = "traces.json"
 _FORMAT = 2

@@ -12,7 +12,8 @@ from typing import TypeVar
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records import Reading, TrialRow
+from loadstone.model.records.reading import Reading
+from loadstone.model.records.trial_row import TrialRow
 
 
 class ServiceCpu(TableRow, name="cpu"):

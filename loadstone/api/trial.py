@@ -16,7 +16,7 @@ from loadstone.analysis.schema import table
 from loadstone.analysis.steady_state_table import LatencyPart
 from loadstone.api.table import Table
 from loadstone.model.errors import InputError
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 if TYPE_CHECKING:
     from loadstone.analysis.traces import TraceAnalysis

@@ -8,7 +8,8 @@ from typing import Any
 
 from loadstone.applications.seeding import Counts
 from loadstone.model.application import Application, Growth
-from loadstone.model.records import ContentCheck, GrowthCheck, Totals, TrialSummary
+from loadstone.model.records.audit import ContentCheck, GrowthCheck
+from loadstone.model.records.summary import Totals, TrialSummary
 from loadstone.model.workload import Request, Workload
 
 

@@ -10,9 +10,9 @@ import typer
 
 from loadstone.cli.console import LossyConsole, SafeConsole
 
-out = SafeConsole(highlight=False, soft_wrap=True)
+out = SafeConsole(highlight=False, emoji=False, soft_wrap=True)
 """Results: standard output."""
-err = LossyConsole(stderr=True, highlight=False, soft_wrap=True)
+err = LossyConsole(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 """Progress, warnings and errors: standard error, so that results can be piped. It never raises."""
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (YAML).", show_default=False)]

@@ -17,4 +17,5 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run_command(sys.argv[1:])
     drop_unwritten()
+    gc.freeze()  # the process ends: looking through all that was loaded once more would free nothing
     sys.exit(code)

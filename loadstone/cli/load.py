@@ -25,7 +25,7 @@ from loadstone.infrastructure.measurement_lock import measuring
 from loadstone.model import address
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
 from loadstone.model.load import SCRIPT
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.units import format_seconds
 from loadstone.report import format
 from loadstone.workloads.base import DriverError, Offer, TargetUnreachable

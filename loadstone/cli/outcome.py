@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.experiments.verdict import Verdict
-from loadstone.model.records import OperationSummary, TrialSummary
+from loadstone.model.records.summary import OperationSummary, TrialSummary
 from loadstone.report import format
 
 _LOST = {"late": "late", "errors": "errors", "timeouts": "timeouts", "unsent": "never sent", "in_flight": "unanswered"}

@@ -13,7 +13,7 @@ from loadstone.cli.app import err
 from loadstone.experiments.durations import Outlook
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.listener import Listener
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.trial import Trial
 from loadstone.report import format
 

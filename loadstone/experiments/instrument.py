@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loadstone.model.records import Connections, TrialSummary
+from loadstone.model.records.summary import Connections, TrialSummary
 from loadstone.model.slo import Slo
 
 NEGLIGIBLE = 0.005

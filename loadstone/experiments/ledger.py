@@ -21,7 +21,7 @@ from loadstone.experiments.durable import sync, sync_tree, write_json, writing
 from loadstone.experiments.next_trial import Outcome
 from loadstone.infrastructure import locks
 from loadstone.model.errors import DeploymentError, InputError
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.trial import Phase, Trial
 
 

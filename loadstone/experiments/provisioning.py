@@ -17,7 +17,7 @@ from loadstone.model.cluster import Cluster, Node
 from loadstone.model.environment import GUESTS
 from loadstone.model.errors import Interrupted
 from loadstone.model.guest import Vm
-from loadstone.model.records.node import Change
+from loadstone.model.records.node.tuning import Change
 from loadstone.model.trial import Treatment
 from loadstone.orchestration.external import kind_of
 from loadstone.workloads.members import clients_needed

@@ -9,7 +9,9 @@ from typing import Any
 from loadstone.analysis.steady_state_table import judge
 from loadstone.experiments.trial_runner import Measured
 from loadstone.model.cluster import Node
-from loadstone.model.records import Iterations, Latency, Observed, TrialRow, TrialSummary
+from loadstone.model.records.observed import Observed
+from loadstone.model.records.summary import Iterations, Latency, TrialSummary
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.trial import Trial
 
 _COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "abandoned", "in_flight", "skipped")

@@ -23,7 +23,7 @@ from loadstone.model import parts
 from loadstone.model.cluster import Node
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from loadstone.model.records.node import Change
+from loadstone.model.records.node.tuning import Change
 
 OUTCOME = "outcome.json"
 """The file that records how a complete run ended."""

@@ -17,7 +17,7 @@ from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.search import Failed, Search, SearchResult, expected_trials, next_probe
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.trial import Phase, Treatment, Trial
 
 if TYPE_CHECKING:

@@ -18,11 +18,12 @@ from loadstone.experiments.durable import write_json
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.verdict import Verdict, invalid, judge
 from loadstone.experiments.wall_clock import WallClocks
-from loadstone.model import records
 from loadstone.model.application import Application
 from loadstone.model.errors import DeploymentError
 from loadstone.model.load import Load
-from loadstone.model.records import Observed, TrialSummary
+from loadstone.model.records.audit import AuditRow, Check
+from loadstone.model.records.observed import MeasuredWindow, Observed
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.trial import Trial
 from loadstone.monitoring import observation
 from loadstone.monitoring.replicas import UsageWindow
@@ -110,7 +111,7 @@ class TrialRunner:
             events += self._lost(before, deployed, summary)
         if events := [*events, *deployed.interference.events(), *deployed.interference.problems]:
             return Measured(invalid(*events), summary, observed, reference)
-        checks: list[records.Check] = [
+        checks: list[Check] = [
             *checking.check(self._application, before, deployed.seeder.counts(), summary),
             *checking.among_stores(deployed.seeder.check()),
         ]
@@ -188,14 +189,14 @@ def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[],
     return call
 
 
-def _window_ns(summary: TrialSummary | None, window: UsageWindow) -> records.MeasuredWindow | None:
+def _window_ns(summary: TrialSummary | None, window: UsageWindow) -> MeasuredWindow | None:
     """The measured window by the wall clock, as the driver reports it; of one that failed, as counters were read."""
     if summary is None:
         return window.seen_ns()
     started = datetime.fromisoformat(summary.started).timestamp()
     if summary.driver is None:  # other tools are run anew after the warm-up
         started += summary.began_s
-    return records.MeasuredWindow(from_ns=round(1e9 * started), to_ns=round(1e9 * (started + summary.window_s)))
+    return MeasuredWindow(from_ns=round(1e9 * started), to_ns=round(1e9 * (started + summary.window_s)))
 
 
 def _reference(summary: TrialSummary) -> tuple[float, float] | None:
@@ -215,14 +216,14 @@ def _sent(summary: TrialSummary | None) -> int | None:
     return sum(count or 0 for count in sent) if sent and None not in sent else None
 
 
-def _audit(deployed: Deployed, folder: Path) -> list[records.AuditRow]:
+def _audit(deployed: Deployed, folder: Path) -> list[AuditRow]:
     """What the audit reads, which is written as well."""
-    rows: list[records.AuditRow] = deployed.orchestrator.audit()
+    rows: list[AuditRow] = deployed.orchestrator.audit()
     write_json(folder / "audit.json", [row.model_dump() for row in rows])
     return rows
 
 
-def mismatches(rows: list[records.AuditRow]) -> list[str]:
+def mismatches(rows: list[AuditRow]) -> list[str]:
     """What is not as wanted, as sentences."""
     return [
         f"audit: {row.replica} on {row.node} has {row.what} {row.effective}, requested {row.wanted}"

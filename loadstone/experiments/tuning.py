@@ -15,7 +15,7 @@ from loadstone.infrastructure.machines import Machine, MachineLost, connect
 from loadstone.infrastructure.tuning import Tunable
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import LoadstoneError, PreflightError
-from loadstone.model.records.node import Change, KnobValues, Restored
+from loadstone.model.records.node.tuning import Change, KnobValues, Restored
 from loadstone.model.trial import Treatment
 from loadstone.model.tuning import Tuning
 

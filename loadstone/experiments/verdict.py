@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 from loadstone.experiments import instrument
 from loadstone.experiments.instrument import lateness_budget_ms
 from loadstone.experiments.next_trial import Held
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.slo import Slo
 
 __all__ = ["Verdict", "invalid", "judge", "lateness_budget_ms"]

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cores import format_cores
-from loadstone.infrastructure.machines import Machine, connect
+from loadstone.infrastructure.machines import connect
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
 from loadstone.model.errors import InputError
-from loadstone.model.records.node import Facts
 from loadstone.model.units import format_memory
+
+if TYPE_CHECKING:
+    from loadstone.infrastructure.machines import Machine
+    from loadstone.model.records.node.machine import Facts
 
 _ADDRESS = "127.0.0.1"
 _LITTLE_MEMORY = 2 * 2**30

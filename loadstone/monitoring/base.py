@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 from loadstone.model.study import Settings
 from loadstone.orchestration.base import Orchestrator
 

@@ -15,9 +15,8 @@ from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.observing import Metrics
-from loadstone.model.records import Observed, ObservedNode
-from loadstone.model.records.node import Subject, WatchArgs
-from loadstone.model.records.observed import HOST, on_host
+from loadstone.model.records.node.replicas import Subject, WatchArgs
+from loadstone.model.records.observed import HOST, Observed, ObservedNode, on_host
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
 from loadstone.orchestration.base import Orchestrator

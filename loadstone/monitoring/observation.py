@@ -8,7 +8,7 @@ from pathlib import Path
 from loadstone import plugins
 from loadstone.infrastructure import desk
 from loadstone.model.deployment import Deployment
-from loadstone.model.records import MeasuredWindow, Observed, ObservedNode, ObservedReplica
+from loadstone.model.records.observed import MeasuredWindow, Observed, ObservedNode, ObservedReplica
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
 from loadstone.orchestration.base import Orchestrator

@@ -18,7 +18,7 @@ from loadstone.infrastructure.subprocesses import start, stop
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError, LoadstoneError
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
 from loadstone.orchestration import stacks

@@ -11,7 +11,7 @@ from loadstone.infrastructure.machines import Machine, connect
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records import SpanCounts
+from loadstone.model.records.observed import SpanCounts
 from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.orchestration import agent
 

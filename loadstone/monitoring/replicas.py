@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from typing import TypeVar
 
-from loadstone.model import records
-from loadstone.model.records.node import Used
+from loadstone.model.records.node.replicas import Used
+from loadstone.model.records.observed import MeasuredWindow
+from loadstone.model.records.reading import Reading
 from loadstone.orchestration.base import Orchestrator
 
 _Number = TypeVar("_Number", int, float)
@@ -48,13 +49,13 @@ class UsageWindow:
         if self._started is not None and self._stopped is None:
             self.stop()
 
-    def seen_ns(self) -> records.MeasuredWindow | None:
+    def seen_ns(self) -> MeasuredWindow | None:
         """The window in unix nanoseconds, as the counters were read; None if there was none."""
         if self._started is None or self._stopped is None:
             return None
-        return records.MeasuredWindow(from_ns=self._started_ns, to_ns=self._stopped_ns)
+        return MeasuredWindow(from_ns=self._started_ns, to_ns=self._stopped_ns)
 
-    def rows(self) -> list[records.Reading]:
+    def rows(self) -> list[Reading]:
         """One row a replica for ``usage.json``; none if the window never started.
 
         ``window_s`` is the time between the two readings, ``cpu`` is cores' worth of processor time over it.
@@ -71,11 +72,11 @@ class UsageWindow:
             if replica.name in self._before and replica.name in self._after
         ]
 
-    def _row(self, name: str, seconds: float) -> records.Reading:
+    def _row(self, name: str, seconds: float) -> Reading:
         replica = next(r for r in self._orchestrator.deployment.replicas if r.name == name)
         before, after = self._before[name], self._after[name]
         cpu_s = after.cpu_s - before.cpu_s
-        return records.Reading(
+        return Reading(
             replica=name,
             service=replica.service,
             tier=replica.tier,

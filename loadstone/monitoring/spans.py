@@ -14,7 +14,7 @@ from loadstone.infrastructure.machines import in_parallel
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.observing import Traces
-from loadstone.model.records import Observed, SpanCounts
+from loadstone.model.records.observed import Observed, SpanCounts
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
 from loadstone.monitoring.receiver import ReceiverError

@@ -11,8 +11,10 @@ from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import NodeError
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, FoundReplica, Replica
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Facts, InForce, NodeLimits, NodeProcess, ReplicaEnvironment, Standing
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.node.deployments import NodeLimits, NodeProcess
+from loadstone.model.records.node.machine import Facts
+from loadstone.model.records.node.replicas import InForce, ReplicaEnvironment, Standing
 from loadstone.model.units import PERIOD_US, format_memory
 from loadstone.orchestration.environment import Files, environment_rows
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.journal import JournalEntry
 from loadstone.infrastructure.machines import connect
 from loadstone.model.deployment import Deployment
 from loadstone.model.environment import Environment
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Subject, Used
+
+if TYPE_CHECKING:
+    from loadstone.model.records.audit import AuditRow
+    from loadstone.model.records.node.replicas import Subject, Used
 
 
 class Place(Protocol):

@@ -22,8 +22,8 @@ from loadstone.model.application import Entry
 from loadstone.model.cluster import Node, Role
 from loadstone.model.deployment import DATA, Deployment, FoundReplica, Replica
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Subject, Used
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.node.replicas import Subject, Used
 from loadstone.orchestration import agent
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator

@@ -9,8 +9,9 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Replica
 from loadstone.model.environment import Environment, in_given_guest, in_guest
 from loadstone.model.guest import Guest
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Facts, ReplicaEnvironment
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.node.machine import Facts
+from loadstone.model.records.node.replicas import ReplicaEnvironment
 
 Files = Literal["disk", "volume", "layer"]
 """Where a replica keeps its files: on its machine's disk, in a volume, or in its container's writable layer."""

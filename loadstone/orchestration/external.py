@@ -11,8 +11,7 @@ from loadstone import plugins
 from loadstone.infrastructure.base import Finding
 from loadstone.model import address
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records import AuditRow
-from loadstone.model.records.audit import NOT_OBSERVED, UNKNOWN
+from loadstone.model.records.audit import NOT_OBSERVED, UNKNOWN, AuditRow
 from loadstone.orchestration.base import Orchestrator
 
 _WITHIN_S = 5.0

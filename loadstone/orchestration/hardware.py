@@ -11,8 +11,9 @@ from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.deployment import Replica
 from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.guest import Guest
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Facts, InForce, Subject
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.node.machine import Facts
+from loadstone.model.records.node.replicas import InForce, Subject
 from loadstone.model.units import format_memory
 
 _KERNEL_TAKES = 0.15

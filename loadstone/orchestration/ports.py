@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from loadstone.infrastructure.machines import Machine
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
+
+if TYPE_CHECKING:
+    from loadstone.infrastructure.machines import Machine
 
 BASE_PORT = 20_000
 """Below the range that Linux hands out to outgoing connections (32768 and up)."""

@@ -12,7 +12,8 @@ from loadstone.infrastructure.machines.base import ReplicaPart
 from loadstone.model.cluster import Node, Role
 from loadstone.model.deployment import FoundReplica
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.records.node import Facts, Standing, Subject
+from loadstone.model.records.node.machine import Facts
+from loadstone.model.records.node.replicas import Standing, Subject
 
 
 class Reader:

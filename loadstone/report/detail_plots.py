@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from loadstone.analysis.run import VERDICTS
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records import TrialRow, TrialSummary
+from loadstone.model.records.summary import TrialSummary
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.plots import Axis, Mark, Plot, PlotLine, linear, logarithmic, nines

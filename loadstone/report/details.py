@@ -19,7 +19,7 @@ from loadstone.analysis.schema import OfTrial
 from loadstone.analysis.summary import BreakingPointRow, TreatmentSummary
 from loadstone.analysis.traced_rows import TracedOperation, TracedService
 from loadstone.analysis.usage import ServiceCpu
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import detail_plots, facts, rendering, sentences
 from loadstone.report.content import Content
 from loadstone.report.observability import Observability

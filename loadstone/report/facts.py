@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.analysis.evidence import AuditedLimit
-from loadstone.model.records import AuditRow, TrialRow
+from loadstone.model.records.audit import AuditRow
 from loadstone.model.records.run_files import StudyFile
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
 

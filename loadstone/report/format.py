@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from loadstone.model.records import TrialRow
+if TYPE_CHECKING:
+    from loadstone.model.records.trial_row import TrialRow
+
 
 NOTHING = "–"
 

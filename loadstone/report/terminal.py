@@ -12,7 +12,7 @@ from rich.text import Text
 from loadstone.analysis.comparison import comparable, within
 from loadstone.analysis.latency import RateRow
 from loadstone.analysis.summary import BreakingPointRow
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import comparison_sentences, format, sentences
 from loadstone.report import content as contents
 from loadstone.report.console import bold, titled

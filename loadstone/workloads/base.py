@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import reference_ms
 from loadstone.infrastructure.subprocesses import OutOfTime
 from loadstone.model.base import Finding
 from loadstone.model.load import Load
-from loadstone.model.records import TrialSummary
 from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.workload import Workload
 from loadstone.workloads.members import LoadWorker
+
+if TYPE_CHECKING:
+    from loadstone.model.records.summary import TrialSummary
 
 Progress = Callable[[dict[str, Any]], None]
 """Called about once a second with the driver's progress."""

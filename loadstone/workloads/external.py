@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.subprocesses import child
-from loadstone.model.records import (
+from loadstone.model.records.summary import (
     Counts,
     Failure,
     Generator,

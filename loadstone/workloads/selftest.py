@@ -15,7 +15,7 @@ from pathlib import Path
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.subprocesses import QUICK_S, Watchdog, child, stop
 from loadstone.model.load import Load
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Operation, Workload
 from loadstone.workloads.base import DriverError, Offer

@@ -6,7 +6,7 @@ import json
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import stone_binary, stone_version
@@ -14,9 +14,11 @@ from loadstone.infrastructure.subprocesses import child
 from loadstone.model.arrival import arrival_plan
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Closed, Load
-from loadstone.model.records import TrialSummary
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable, deadline_s, in_time
+
+if TYPE_CHECKING:
+    from loadstone.model.records.summary import TrialSummary
 
 PRECISE = 100e-6
 """The lateness, in seconds, that precise waiting stays below."""
@@ -143,6 +145,8 @@ class Stone(Driver):
         return stone_version()
 
     def run(self, offer: Offer, progress: Progress) -> TrialSummary:
+        from loadstone.model.records.summary import TrialSummary  # many records, which only a trial needs
+
         plan_file = offer.folder / "load.json"
         plan_file.write_text(json.dumps(load_plan(offer), indent=1))
         command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(offer.folder), "--progress"]

@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.analysis import drift
 from loadstone.infrastructure.binary import reference_ms
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import sentences
 from loadstone.report.content import gather
 from tests.synthetic import Synthetic

@@ -11,7 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.analysis import steady_state_table
 from loadstone.analysis.run import hlog, open_run
-from loadstone.model.records import Series
+from loadstone.model.records.summary import Series
 from tests.synthetic import Synthetic
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from loadstone.analysis import evidence, summary, usage
 from loadstone.analysis.run import open_run
-from loadstone.model.records import Reading
+from loadstone.model.records.reading import Reading
 from tests.synthetic_files import SERVICES
 
 

@@ -9,7 +9,8 @@ from loadstone.applications import catalogue
 from loadstone.applications.checking import among_stores, check, lost, unfinished
 from loadstone.model.application import Application
 from loadstone.model.document import Document
-from loadstone.model.records import GrowthCheck, TrialSummary
+from loadstone.model.records.audit import GrowthCheck
+from loadstone.model.records.summary import TrialSummary
 
 KEY = ("documents-reservation", "reservation")
 

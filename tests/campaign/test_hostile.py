@@ -16,7 +16,7 @@ import pytest
 
 from loadstone.infrastructure.machines import connect
 from loadstone.model.cluster import Reach
-from loadstone.model.records.node import NodeLimits, SpawnArgs
+from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
 from tests.support import groups
 from tests.support.users import LOADSTONE, wait
 

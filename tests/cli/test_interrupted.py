@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
+from loadstone.cli.app import out
 from loadstone.cli.console import SafeConsole
 from loadstone.experiments.interruption import interruptible
 from loadstone.model.errors import Interrupted
@@ -161,3 +162,9 @@ def test_text_of_others_cannot_command_the_terminal() -> None:
     console.print(Text("\x1b[2J gone\r\n\tkept"))
     bold, reset = "\x1b[1m", "\x1b[0m"
     assert shown.getvalue().replace(bold, "").replace(reset, "") == "]0;title 31m red\n[2J gone\n        kept\n"
+
+
+def test_text_of_others_is_shown_as_it_is() -> None:
+    with out.capture() as shown:
+        out.print("service :bee: of 3", markup=False)
+    assert shown.get() == "service :bee: of 3\n"

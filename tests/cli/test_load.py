@@ -20,7 +20,7 @@ from loadstone.cli.live import LiveView, sparkline
 from loadstone.cli.load_request import workload
 from loadstone.cli.main import run_command
 from loadstone.model.errors import InputError, Interrupted
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Progress, TargetUnreachable
 from tests.experiments.fakes import SEEDED

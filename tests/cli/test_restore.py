@@ -10,7 +10,7 @@ import pytest
 from loadstone.cli.main import run_command
 from loadstone.experiments import preflight, tuning
 from loadstone.model.errors import PreflightError
-from loadstone.model.records.node import TuningOwner
+from loadstone.model.records.node.tuning import TuningOwner
 from tests.infrastructure.tuning.fake import AT_FIRST, FakeMachine
 
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")

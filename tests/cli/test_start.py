@@ -45,6 +45,8 @@ def test_a_check_imports_no_clients_and_no_tables() -> None:
     assert (
         not {"docker", "kubernetes", "matplotlib", "numba", "numpy", "psutil", "pyarrow", "requests", "scipy"} & modules
     )
+    records = {name for name in modules if name.startswith("loadstone.model.records.")}
+    assert records <= {"loadstone.model.records.base", "loadstone.model.records.audit"}
 
 
 @pytest.mark.parametrize("verb", ["run", "init", "report", "history"])

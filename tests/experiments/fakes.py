@@ -15,7 +15,8 @@ from loadstone.experiments.listener import Listener
 from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provision, Say
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records import AuditRow, TrialSummary
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.summary import TrialSummary
 from loadstone.orchestration.base import Orchestrator
 from loadstone.workloads.base import Driver, Offer, Progress
 

@@ -27,7 +27,7 @@ from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
-from loadstone.model.records import AuditRow
+from loadstone.model.records.audit import AuditRow
 from loadstone.report import page
 from loadstone.workloads import stone
 from loadstone.workloads.base import DriverError

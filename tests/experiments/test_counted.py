@@ -19,7 +19,8 @@ from loadstone.experiments.verdict import judge
 from loadstone.model.columns import columns_of
 from loadstone.model.load import Closed, Load
 from loadstone.model.papers import Published
-from loadstone.model.records import Iteration, TrialSummary
+from loadstone.model.records.iteration import Iteration
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.workload import Workload
 from loadstone.report import iterations, page
 from loadstone.report.content import gather

@@ -16,7 +16,7 @@ from loadstone.experiments.resume import reopen
 from loadstone.infrastructure import machines
 from loadstone.infrastructure.machines import Machine, Transport
 from loadstone.model.cluster import Node, Reach
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from tests.experiments.fakes import STUDY, Conduct, FakeDriver, FakeInfrastructure
 from tests.infrastructure.machines.test_channel import Fake
 from tests.support.users import wait

@@ -17,7 +17,7 @@ from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Neighbour
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.workloads.base import DriverError, Offer, Progress
 from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
 

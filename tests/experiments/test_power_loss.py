@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone.experiments.resume import reopen
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.workloads.base import Offer, Progress
 from tests.experiments.disks import Disk
 from tests.experiments.fakes import FakeDriver

@@ -22,7 +22,7 @@ from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.predicting import nodes_of
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
-from loadstone.model.records import Reading
+from loadstone.model.records.reading import Reading
 from loadstone.report import content as contents
 from loadstone.report import page, sentences
 from loadstone.workloads.base import Offer, Progress

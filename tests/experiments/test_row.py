@@ -18,7 +18,8 @@ from loadstone.experiments.verdict import Verdict
 from loadstone.model.cluster import Node
 from loadstone.model.columns import columns
 from loadstone.model.guest import Guest
-from loadstone.model.records import Generator, Observed, TrialSummary
+from loadstone.model.records.observed import Observed
+from loadstone.model.records.summary import Generator, TrialSummary
 from loadstone.workloads.external import summarize
 from tests.experiments.fakes import CLOSED, STUDY, summary, write_study
 from tests.workloads.offers import CLOSED as CLOSED_OUTPUT

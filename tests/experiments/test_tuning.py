@@ -19,7 +19,7 @@ from loadstone.infrastructure.base import Provision, Say
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import DeploymentError, Interrupted, PreflightError
-from loadstone.model.records.node import TuningOwner
+from loadstone.model.records.node.tuning import TuningOwner
 from loadstone.model.tuning import Tuning
 from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
 from tests.infrastructure.tuning.fake import AT_FIRST, FakeMachine

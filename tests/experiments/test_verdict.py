@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.experiments.verdict import Verdict, invalid, judge, lateness_budget_ms
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.slo import Slo
 
 SLO = Slo.model_validate({"p99": "200ms", "completed": "99%"})

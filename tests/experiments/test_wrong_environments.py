@@ -10,8 +10,8 @@ from loadstone.experiments.trial_runner import mismatches
 from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.cluster import Node
 from loadstone.model.guest import Guest
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import InForce, Mounted
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.node.replicas import InForce, Mounted
 from loadstone.orchestration.environment import environment_rows
 from loadstone.orchestration.hardware import hardware_rows
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes

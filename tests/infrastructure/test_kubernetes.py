@@ -22,7 +22,7 @@ from loadstone.infrastructure.software.kubernetes import Kubernetes, listener, m
 from loadstone.infrastructure.software.kubernetes.certificates import Certificates, node_user
 from loadstone.infrastructure.software.kubernetes.plan import BRIDGE, PODS, SERVICES, ClusterPlan, fill
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import NodeDeployment, SpawnArgs
+from loadstone.model.records.node.deployments import NodeDeployment, SpawnArgs
 
 FOLDER = "/var/lib/loadstone/deployments/c/data"
 

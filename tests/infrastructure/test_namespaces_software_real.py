@@ -26,7 +26,7 @@ from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.software.docker import engines
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import InForce, Subject
+from loadstone.model.records.node.replicas import InForce, Subject
 from tests.support import groups
 from tests.traces import MACHINE, snapshot
 

@@ -20,7 +20,7 @@ from loadstone.infrastructure.software.nomad.credentials import Secrets
 from loadstone.infrastructure.software.nomad.settings import Configuration
 from loadstone.model.cluster import Role
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import Begun, NodeDeployment
+from loadstone.model.records.node.deployments import Begun, NodeDeployment
 from tests.infrastructure.answering import answering
 
 

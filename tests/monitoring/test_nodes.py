@@ -15,8 +15,8 @@ from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.guest import Guest
 from loadstone.model.observing import Metrics
-from loadstone.model.records import MeasuredWindow, Observed, ObservedReplica
-from loadstone.model.records.node import Subject, WatchArgs, Watched
+from loadstone.model.records.node.replicas import Subject, WatchArgs, Watched
+from loadstone.model.records.observed import MeasuredWindow, Observed, ObservedReplica
 from loadstone.monitoring import nodes
 from loadstone.monitoring.nodes import Nodes
 from loadstone.monitoring.observation import Observation

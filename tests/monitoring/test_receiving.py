@@ -15,7 +15,7 @@ import pytest
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.observing import Traces
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 from loadstone.monitoring import receiving
 from loadstone.monitoring.receiving import ReceivingPlace, places
 from loadstone.monitoring.spans import Spans

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.deployment import Deployment
-from loadstone.model.records.node import Used
+from loadstone.model.records.node.replicas import Used
 from loadstone.monitoring.replicas import UsageWindow
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes

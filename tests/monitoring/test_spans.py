@@ -14,7 +14,7 @@ from loadstone.model.cluster import Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Traces
-from loadstone.model.records import Observed, SpanCounts
+from loadstone.model.records.observed import Observed, SpanCounts
 from loadstone.monitoring import receiving
 from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.monitoring.spans import Spans

@@ -13,7 +13,8 @@ from loadstone.infrastructure.local import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import Facts, InForce, Standing
+from loadstone.model.records.node.machine import Facts
+from loadstone.model.records.node.replicas import InForce, Standing
 from loadstone.orchestration import agent, containers
 from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.kubernetes import Kubernetes

@@ -18,7 +18,8 @@ from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import FoundReplica
 from loadstone.model.load import Load
 from loadstone.model.observing import Metrics
-from loadstone.model.records import AuditRow, Observed
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.observed import Observed
 from loadstone.monitoring.nodes import Nodes
 from loadstone.orchestration.containers import Containers
 from loadstone.workloads.base import Offer

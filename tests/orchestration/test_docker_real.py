@@ -22,7 +22,7 @@ from loadstone.experiments.deployment import Deployed
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.docker_api import Engine
 from loadstone.model.errors import DeploymentError, PreflightError
-from loadstone.model.records import AuditRow
+from loadstone.model.records.audit import AuditRow
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker.inside import LABEL as INSIDE

@@ -12,7 +12,9 @@ import pytest
 from loadstone.infrastructure.local import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.environment import Environment
-from loadstone.model.records.node import Facts, Mounted, ReplicaEnvironment, SpawnArgs, Subject
+from loadstone.model.records.node.deployments import SpawnArgs
+from loadstone.model.records.node.machine import Facts
+from loadstone.model.records.node.replicas import Mounted, ReplicaEnvironment, Subject
 from loadstone.orchestration.environment import Files, environment_of, environment_rows
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 from tests.support.standings import facts, in_container, of_process

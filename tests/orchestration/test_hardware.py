@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.guest import Guest
-from loadstone.model.records.node import InForce
+from loadstone.model.records.node.replicas import InForce
 from loadstone.orchestration import hardware
 from loadstone.orchestration.environment import environment_of
 from loadstone.orchestration.hardware import guest_rows, hardware_rows

@@ -21,7 +21,7 @@ from loadstone.infrastructure.machines.here import Here
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError, InputError
-from loadstone.model.records.node import NodeProcess
+from loadstone.model.records.node.deployments import NodeProcess
 from loadstone.orchestration.process import Process
 from tests.orchestration.conftest import SERVICES, STORES, deployed, parse
 from tests.support import groups

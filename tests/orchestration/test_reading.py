@@ -11,8 +11,9 @@ import pytest
 from loadstone.infrastructure.local import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import FoundReplica
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import InForce, NodeLimits, SpawnArgs, Standing
+from loadstone.model.records.audit import AuditRow
+from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
+from loadstone.model.records.node.replicas import InForce, Standing
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.reading import Reader
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes

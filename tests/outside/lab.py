@@ -17,7 +17,7 @@ from loadstone.infrastructure.machines import Machine, connect
 from loadstone.infrastructure.software.base import Member, Software, await_until
 from loadstone.model.cluster import Cluster, Node, Reach
 from loadstone.model.errors import PreflightError
-from loadstone.model.records import AuditRow
+from loadstone.model.records.audit import AuditRow
 from loadstone.orchestration.base import Orchestrator
 
 FIRST_PORT = 17_923

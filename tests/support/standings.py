@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.model.records.node import Facts, Hypervisor, InForce, Mounted, ReplicaEnvironment, Standing, Used
-from loadstone.model.records.node.replicas import Owner
+from loadstone.model.records.node.machine import Facts, Hypervisor
+from loadstone.model.records.node.replicas import InForce, Mounted, Owner, ReplicaEnvironment, Standing, Used
 
 _NOT_COUNTED = dict.fromkeys(("periods", "throttled_periods", "throttled_s", "memory_peak", "oom_kills"))
 

@@ -22,7 +22,7 @@ import pytest
 
 from loadstone.experiments.verdict import Verdict, judge
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.model.slo import Slo
 
 pytestmark = pytest.mark.system

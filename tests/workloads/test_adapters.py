@@ -12,7 +12,7 @@ import pytest
 from loadstone.experiments.verdict import Verdict, judge
 from loadstone.model.errors import PreflightError
 from loadstone.model.load import Load
-from loadstone.model.records import Generator, TrialSummary
+from loadstone.model.records.summary import Generator, TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, TargetUnreachable

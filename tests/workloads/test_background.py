@@ -11,7 +11,7 @@ import pytest
 
 from loadstone.analysis import recorded_requests
 from loadstone.model.load import Load
-from loadstone.model.records import MeasuredWindow
+from loadstone.model.records.observed import MeasuredWindow
 from loadstone.model.workload import Workload
 from loadstone.workloads.background import Background
 from loadstone.workloads.base import DriverError, Offer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.model.records import TrialSummary
+from loadstone.model.records.summary import TrialSummary
 from loadstone.workloads import selftest
 from loadstone.workloads.selftest import RateStep, SelfTest, climb, describe
 from tests.experiments.fakes import summary

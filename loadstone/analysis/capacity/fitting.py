@@ -17,7 +17,8 @@ from loadstone.analysis.capacity.layout import Layout, Station, stations
 from loadstone.analysis.capacity.objective import of_study
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records import Reading, TrialRow
+from loadstone.model.records.reading import Reading
+from loadstone.model.records.trial_row import TrialRow
 
 Measured = tuple[TrialRow, tuple[Reading, ...]]
 """A trial and what its replicas used."""

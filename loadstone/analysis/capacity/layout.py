@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.model.deployment import Deployment
-from loadstone.model.records import Reading
+from loadstone.model.records.reading import Reading
 from loadstone.model.records.run_files import NodeFacts
 
 

@@ -11,7 +11,7 @@ from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout
 from loadstone.analysis.capacity.simulation import SimulatedLoad, Work, simulate
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 _CASES = 5
 _BELOW = 0.95

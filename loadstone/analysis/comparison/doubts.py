@@ -11,7 +11,7 @@ from loadstone.analysis.run import RunFolder
 from loadstone.analysis.statistics.effect import ALPHA, Method
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.comparison import FEWEST_PAIRS
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 _P50 = Key("requests", ALL, "p50")
 _SIGNIFICANT = 0.01

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from loadstone.analysis import trace_cache
 from loadstone.analysis.run import RunFolder
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 Scope = Literal["requests", "operations", "spans"]
 SCOPES: tuple[Scope, ...] = ("requests", "operations", "spans")

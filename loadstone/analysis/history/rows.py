@@ -13,7 +13,7 @@ from loadstone.analysis import summary
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 _MACHINE = ("system", "kernel", "architecture", "cpu", "cores", "usable_cores", "memory_bytes", "governor")
 """Facts of a host by which two machines differ."""

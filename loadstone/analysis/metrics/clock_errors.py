@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from loadstone.analysis.metrics.nodes import MetricRow, title
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 
 _EVERY_NS = 10_000_000_000
 _OFFSET, _BOUND = "clock_offset_seconds", "clock_error_seconds"

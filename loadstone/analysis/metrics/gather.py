@@ -19,7 +19,8 @@ from loadstone.analysis.metrics.replicas import ReplicaRow, ServiceRow
 from loadstone.analysis.metrics.windows import WindowValues, measure, read
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow, of_trial, table
-from loadstone.model.records import Observed, Reading, SpanCounts
+from loadstone.model.records.observed import Observed, SpanCounts
+from loadstone.model.records.reading import Reading
 
 _REPLICA = "replica:"
 _BY_NAME = (_REPLICA, "network:")

@@ -14,8 +14,7 @@ from loadstone.analysis.metrics import nodes
 from loadstone.analysis.metrics.nodes import MetricRow
 from loadstone.analysis.metrics.windows import WindowValues, measure
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records import Observed
-from loadstone.model.records.observed import MeasuredWindow
+from loadstone.model.records.observed import MeasuredWindow, Observed
 
 _MINUTE_NS = 60_000_000_000
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from loadstone.analysis.metrics.nodes import INNER, MetricRow
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 
 _SWITCH = "network:switch/"
 _UPLINK = "uplink"

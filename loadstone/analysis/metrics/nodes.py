@@ -9,7 +9,7 @@ from typing import Any
 
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import OfTrial, TableRow
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 
 
 class MetricRow(OfTrial):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from loadstone.analysis.metrics.nodes import MetricRow, title, under_test
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 
 ACTIVE = "C0"
 """The rest: the kernel counts the time in idle states only."""

@@ -8,7 +8,8 @@ from dataclasses import replace
 from loadstone.analysis.metrics.nodes import MetricRow
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records import Observed, ObservedReplica, Reading
+from loadstone.model.records.observed import Observed, ObservedReplica
+from loadstone.model.records.reading import Reading
 
 
 class _Use(TableRow):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadstone.analysis.metrics.nodes import nodes
 from loadstone.analysis.metrics.windows import measure, read
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 
 
 def stolen(folder: Path, observed: Observed) -> float | None:

@@ -15,7 +15,7 @@ from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
 from loadstone.analysis.schema import OfTrial, TableRow, rows
 from loadstone.analysis.summary import Searched, TreatmentSummary
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 FACTOR = "placement"
 _Row = TypeVar("_Row", bound=OfTrial)

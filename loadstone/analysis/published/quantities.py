@@ -16,7 +16,7 @@ from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.papers import Published
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 LATENCIES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
 """Percentile by measure."""

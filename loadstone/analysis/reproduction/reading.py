@@ -15,7 +15,7 @@ from loadstone.analysis.statistics.merging import Sample, sample
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.analysis.traces.spans import CLIENT, PRODUCER, SpanColumns
 from loadstone.model.errors import InputError
-from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import TrialRow
 
 REQUESTS = "all requests"
 FEWEST = 10

@@ -24,18 +24,14 @@ from loadstone.analysis.schema import factors_of, schema
 from loadstone.model.base import abridged
 from loadstone.model.columns import columns
 from loadstone.model.errors import InputError
-from loadstone.model.records import (
-    AuditRow,
-    Check,
-    Disturbance,
-    Iteration,
-    Observed,
-    Reading,
-    TrialRow,
-    TrialSummary,
-    TrialVerdict,
-)
+from loadstone.model.records.audit import AuditRow, Check
+from loadstone.model.records.interference import Disturbance
+from loadstone.model.records.iteration import Iteration
+from loadstone.model.records.observed import Observed
+from loadstone.model.records.reading import Reading
 from loadstone.model.records.run_files import OutcomeFile, PlanFile, Provenance, RunFile, StudyFile
+from loadstone.model.records.summary import TrialSummary
+from loadstone.model.records.trial_row import TrialRow, TrialVerdict
 from loadstone.model.slo import Slo
 
 VERDICTS: tuple[TrialVerdict, ...] = get_args(TrialVerdict)

@@ -10,17 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.model.records import (
-    AuditRow,
-    Check,
-    Disturbance,
-    Iteration,
-    Observed,
-    Reading,
-    Record,
-    TrialRow,
-    TrialSummary,
-)
+from loadstone.model.records.audit import AuditRow, Check
+from loadstone.model.records.base import Record
+from loadstone.model.records.interference import Disturbance
+from loadstone.model.records.iteration import Iteration
+from loadstone.model.records.observed import Observed
+from loadstone.model.records.reading import Reading
+from loadstone.model.records.summary import TrialSummary
+from loadstone.model.records.trial_row import TrialRow
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
     "summary.json": TypeAdapter(TrialSummary),

@@ -9,7 +9,7 @@ from loadstone.experiments.durable import write_json
 from loadstone.experiments.listener import Listener
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
-from loadstone.model.records import Disturbance
+from loadstone.model.records.interference import Disturbance
 from loadstone.orchestration.base import Orchestrator
 
 FILE = "interference.json"

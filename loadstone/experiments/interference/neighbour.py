@@ -24,7 +24,8 @@ from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Neighbour
 from loadstone.model.load import Load
 from loadstone.model.placement import Placement
-from loadstone.model.records import Disturbance, MeasuredWindow, NeighbourLoad, NeighbourReading
+from loadstone.model.records.interference import Disturbance, NeighbourLoad, NeighbourReading
+from loadstone.model.records.observed import MeasuredWindow
 from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
 from loadstone.model.trial import Treatment

@@ -11,7 +11,7 @@ from loadstone.infrastructure.base import Finding
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Stressor
-from loadstone.model.records import Disturbance, NeighbourReading
+from loadstone.model.records.interference import Disturbance, NeighbourReading
 from loadstone.orchestration.base import Orchestrator
 
 

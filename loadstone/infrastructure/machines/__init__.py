@@ -6,13 +6,16 @@ import atexit
 import importlib
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from loadstone.infrastructure.machines.base import Completed, Machine
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
 from loadstone.infrastructure.machines.parallel import in_parallel
 from loadstone.infrastructure.machines.transport import Transport
-from loadstone.infrastructure.machines.watch import Watch
 from loadstone.model.cluster import Reach
+
+if TYPE_CHECKING:
+    from loadstone.infrastructure.machines.base import Completed, Machine
+    from loadstone.infrastructure.machines.watch import Watch
 
 __all__ = [
     "Completed",
@@ -27,10 +30,18 @@ __all__ = [
     "transport",
 ]
 
+_LATE = {"Completed": "base", "Machine": "base", "Watch": "watch"}
+"""What is in which module; loaded when it is wanted, for it imports the records of all that is exchanged."""
 _TRANSPORTS = {"here": "Here", "emulated": "EmulatedTransport", "ssh": "Ssh", "exec": "of_software"}
 """What makes it, by the name of its module."""
 _machines: dict[str, Machine] = {}
 _lock = threading.Lock()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
 
 
 def transport(reach: Reach) -> Transport:
@@ -42,6 +53,8 @@ def transport(reach: Reach) -> Transport:
 
 def connect(name: str, reach: Reach) -> Machine:
     """The machine that is reached so, the same to all who ask; ``name`` is what it is called at first."""
+    from loadstone.infrastructure.machines.base import Machine
+
     way = transport(reach)
     key = f"{reach.model_dump_json()} {way.node_options()}"
     with _lock:

@@ -21,50 +21,47 @@ from loadstone.infrastructure.machines.transport import Transport
 from loadstone.infrastructure.machines.watch import Watch
 from loadstone.model.base import Model
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import (
+from loadstone.model.records.node.deployments import (
     BeginArgs,
     Begun,
-    Change,
-    Clock,
-    Difference,
     EndArgs,
     Ended,
-    Facts,
-    FactsArgs,
-    GetArgs,
-    Hello,
-    KnobsAnswer,
-    KnobsArgs,
-    KnobValues,
     ListArgs,
     Listed,
     LogArgs,
     Logged,
     NodeDeployment,
     NodeLimits,
-    Nothing,
-    Peaks,
-    PeaksArgs,
+    SpawnArgs,
+    Spawned,
+    StopArgs,
+    Stopped,
+)
+from loadstone.model.records.node.frames import Hello, Nothing
+from loadstone.model.records.node.machine import (
+    Clock,
+    Facts,
+    FactsArgs,
+    GetArgs,
     Ports,
     PortsArgs,
     PutArgs,
     Ran,
-    ReadArgs,
+    RunArgs,
+    Stored,
+)
+from loadstone.model.records.node.replicas import Peaks, PeaksArgs, ReadArgs, Standing, Standings, Subject, WatchArgs
+from loadstone.model.records.node.tuning import (
+    Change,
+    Difference,
+    KnobsAnswer,
+    KnobsArgs,
+    KnobValues,
     RestoreAnswer,
     Restored,
-    RunArgs,
-    SpawnArgs,
-    Spawned,
-    Standing,
-    Standings,
-    StopArgs,
-    Stopped,
-    Stored,
-    Subject,
     TuneAnswer,
     TuneArgs,
     VerifyAnswer,
-    WatchArgs,
 )
 
 ReplicaPart = Literal["limits", "usage", "environment", "events", "io"]

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from loadstone.infrastructure.machines import frames
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
-from loadstone.model.records.node import PROTOCOL, Hello, Reply
+from loadstone.model.records.node.frames import PROTOCOL, Hello, Reply
 
 Explain = Callable[[str], tuple[str, str]]
 """From what a transport wrote to its standard error to a sentence and a remedy."""

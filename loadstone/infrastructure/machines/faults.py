@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import Fault
+
+if TYPE_CHECKING:
+    from loadstone.model.records.node.frames import Fault
 
 
 class NodeError(DeploymentError):

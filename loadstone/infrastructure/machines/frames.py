@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from loadstone.model.records.node import MOST_LINE_BYTES, MOST_PAYLOAD_BYTES
+from loadstone.model.records.node.frames import MOST_LINE_BYTES, MOST_PAYLOAD_BYTES
 
 
 class FrameError(Exception):

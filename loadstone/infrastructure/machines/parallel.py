@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 _MOST = 32
@@ -16,5 +15,7 @@ def in_parallel(act: Callable[[Subject], Result], on: Iterable[Subject]) -> list
     chosen = list(on)
     if len(chosen) == 1:  # in this thread, which a signal can interrupt
         return [act(chosen[0])]
+    from concurrent.futures import ThreadPoolExecutor  # with logging: what only plans needs neither
+
     with ThreadPoolExecutor(_MOST) as pool:
         return list(pool.map(act, chosen))

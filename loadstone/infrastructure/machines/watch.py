@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.records.node import Nothing, UnwatchArgs, WatchArgs, Watched, WatchedPart, Watching
+from loadstone.model.records.node.frames import Nothing
+from loadstone.model.records.node.replicas import UnwatchArgs, WatchArgs, Watched, WatchedPart, Watching
 
 _BETWEEN_PARTS_S = 35.0
 """Beyond a period: a machine sends what it has read every 5 s. One that is silent for so much longer is lost."""

@@ -20,7 +20,7 @@ from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import SWITCH, Network, one_at_a_time, subnet_for, used_subnets
 from loadstone.infrastructure.paths import data_root
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import NodeLimits, SpawnArgs
+from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
 
 _NAMESERVER = "nameserver"
 _MOST_THREADS = 16_384

@@ -19,7 +19,7 @@ from loadstone.infrastructure.namespaces.commands import WITH_US, environment
 from loadstone.infrastructure.software import room
 from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import SpawnArgs
+from loadstone.model.records.node.deployments import SpawnArgs
 
 _DAEMONS, _CONTAINERS = "daemons", "containers"
 

@@ -27,7 +27,7 @@ from loadstone.infrastructure.qemu.image import Image
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.model.guest import Accelerator, Guest, Vm
-from loadstone.model.records.node import NodeLimits, SpawnArgs
+from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
 
 QEMU = "qemu-system-x86_64"
 _CONFIG, _DISK = "ssh_config", "disk"

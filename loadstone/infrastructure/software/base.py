@@ -16,7 +16,7 @@ from loadstone.infrastructure.machines import Completed, Machine
 from loadstone.infrastructure.software import room
 from loadstone.model.cluster import Cluster, Role
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import NodeDeployment, SpawnArgs
+from loadstone.model.records.node.deployments import NodeDeployment, SpawnArgs
 
 _LOOK_EVERY_S = 0.1
 _LAST_LINES = 10

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.software import footprint
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import NodeProcess, SpawnArgs
+from loadstone.model.records.node.deployments import NodeProcess, SpawnArgs
 
 _UNSHARE = ("unshare", "--mount", "--uts", "--propagation", "slave")
 _ROOM = "room"

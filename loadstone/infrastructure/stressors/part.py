@@ -9,7 +9,8 @@ from loadstone.model.base import Model
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.interference import Stressor
-from loadstone.model.records.node import NodeLimits, NodeProcess, SpawnArgs, Standing, Subject
+from loadstone.model.records.node.deployments import NodeLimits, NodeProcess, SpawnArgs
+from loadstone.model.records.node.replicas import Standing, Subject
 
 _GRACE_S = 10.0
 """It removes its files and writes its metrics."""

@@ -19,7 +19,7 @@ from loadstone.model.base import Model
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Stressor
-from loadstone.model.records import NeighbourReading
+from loadstone.model.records.interference import NeighbourReading
 
 _STARTED_WITHIN_S = 60.0
 """Processors of software take their time; what ends by itself is not waited for."""

@@ -10,8 +10,8 @@ from loadstone.infrastructure.machines import in_parallel
 from loadstone.infrastructure.stressors.part import Part
 from loadstone.infrastructure.stressors.program import Operations
 from loadstone.model.interference import Stressor
-from loadstone.model.records import NeighbourReading
-from loadstone.model.records.node import Standing
+from loadstone.model.records.interference import NeighbourReading
+from loadstone.model.records.node.replicas import Standing
 
 
 class Readings(NamedTuple):

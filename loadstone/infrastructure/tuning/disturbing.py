@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.infrastructure.base import Finding
-from loadstone.model.records.node import Conditions
+from loadstone.model.records.node.tuning import Conditions
 
 _COUNTERS = {
     "cstates": "C-states (cpuidle)",

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
-from loadstone.model.records.node import Change, Difference, KnobsAnswer, KnobValues, Restored
+from loadstone.model.records.node.tuning import Change, Difference, KnobsAnswer, KnobValues, Restored
 from loadstone.model.tuning import Tuning
 
 Answer = TypeVar("Answer")

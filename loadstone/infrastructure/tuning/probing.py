@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.tuning.machine import Tunable, knob_values
-from loadstone.model.records.node import KnobsAnswer
+from loadstone.model.records.node.tuning import KnobsAnswer
 from loadstone.model.tuning import Tuning
 
 

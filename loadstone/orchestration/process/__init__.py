@@ -9,21 +9,24 @@ import socket
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel
+from loadstone.infrastructure.machines import MachineLost, connect, in_parallel
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError, LoadstoneError
-from loadstone.model.records import AuditRow
-from loadstone.model.records.node import NodeProcess, Standing, Subject, Used
-from loadstone.orchestration.auditing import audit_process
+from loadstone.model.records.audit import AuditRow
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.ports import Ports, free_ports
 from loadstone.orchestration.process.commands import Command, Place, Site, address, commands, rendered, symbolic_site
 from loadstone.orchestration.process.share import Part, Share, Started, StartedReplica, death, end
 from loadstone.orchestration.process.store_setup import find, inspect, program, version
+
+if TYPE_CHECKING:
+    from loadstone.infrastructure.machines import Machine
+    from loadstone.model.records.node.deployments import NodeProcess
+    from loadstone.model.records.node.replicas import Standing, Subject, Used
 
 _LAST_LINES = 15
 _LOOK_S = 0.05
@@ -283,6 +286,8 @@ class Process(Orchestrator):
         return [address(self.deployment, replica, ports, port) for replica in self.deployment.of(service)]
 
     def audit(self) -> list[AuditRow]:
+        from loadstone.orchestration.auditing import audit_process  # with records that checking a study does not need
+
         self._attach()
 
         def of(share: Share) -> list[AuditRow]:

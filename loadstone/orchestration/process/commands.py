@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loadstone.infrastructure.cores import format_cores
 from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
-from loadstone.model.records.node import NodeLimits
 from loadstone.model.software import STORE_PASSWORD, AsProcess, StoreSoftware
 from loadstone.model.units import format_memory
 from loadstone.orchestration import proxy, stacks
 from loadstone.orchestration.discovery import PASSWORD_VARIABLE
 from loadstone.orchestration.ports import Ports, preferred_ports
+
+if TYPE_CHECKING:
+    from loadstone.model.records.node.deployments import NodeLimits
 
 _LOOPBACK = "127.0.0.1"
 _REPLICAS = "replicas.json"
@@ -131,6 +133,8 @@ def rendered(deployment: Deployment, site: Site) -> dict[str, str]:
 
 
 def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
+    from loadstone.model.records.node.deployments import NodeLimits  # checking a study makes none
+
     node, place = deployment.node(replica.node), site.places[replica.node]
     limits = NodeLimits(cpu=replica.resources.cpu, memory=replica.resources.memory, cores=node.cpus)
     ports = site.ports[replica.name]

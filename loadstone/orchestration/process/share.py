@@ -7,19 +7,23 @@ import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.cores import parse_cores
-from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, connect, in_parallel
-from loadstone.infrastructure.machines.base import ReplicaPart
+from loadstone.infrastructure.machines import MachineLost, NodeError, connect, in_parallel
 from loadstone.model.base import Model
 from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import InForce, NodeProcess, SpawnArgs, Standing, Subject
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.orchestration.process.commands import Command
 from loadstone.orchestration.process.store_setup import prepare_data
+
+if TYPE_CHECKING:  # records are loaded where they are made: checking a study makes none
+    from loadstone.infrastructure.machines import Machine
+    from loadstone.infrastructure.machines.base import ReplicaPart
+    from loadstone.model.records.node.deployments import NodeProcess
+    from loadstone.model.records.node.replicas import InForce, Standing, Subject
 
 _GRACE_S = 5.0
 _KEPT_LINES = 10_000
@@ -80,6 +84,8 @@ class Share:
 
     def start(self, command: Command) -> None:
         """Prepare a replica's data and spawn it."""
+        from loadstone.model.records.node.deployments import SpawnArgs
+
         replica, machine = command.replica, self.machine
         try:
             if command.data is not None:
@@ -123,6 +129,8 @@ class Share:
         """Where the replicas are; nothing where there are no control groups."""
         if self.part.group is None:
             return {}
+        from loadstone.model.records.node.replicas import Subject
+
         return {
             command.replica.name: Subject(
                 group=f"{self.part.group}/{command.replica.name}", folder=command.environment.get("STONE_DATA", "")
@@ -132,6 +140,8 @@ class Share:
 
     def unlimited(self, process: NodeProcess) -> InForce:
         """Of a process without a control group: the cores that the scheduler lets it have (proc(5))."""
+        from loadstone.model.records.node.replicas import InForce
+
         status = self.machine.get(f"/proc/{process.pid}/status").decode(errors="replace")
         match = re.search(r"^Cpus_allowed_list:\s*(\S*)", status, re.MULTILINE)
         return InForce(cpu=None, memory=None, cores=parse_cores(match.group(1)) if match else ())

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 from loadstone.infrastructure.base import Finding
-from loadstone.infrastructure.builds.recipes import recipe
-from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.programs import remedy
 from loadstone.model.errors import DeploymentError
 from loadstone.model.software import STONE, STORE_PASSWORD, AsProcess, StoreSoftware
 from loadstone.orchestration.process.commands import Command
+
+if TYPE_CHECKING:
+    from loadstone.infrastructure.machines import Machine
 
 _FIND = """
 number=0
@@ -59,7 +61,11 @@ def find(machine: Machine, process: AsProcess) -> str | None:
         return max(
             found, key=lambda candidate: (candidate[0], [int(digits) for digits in re.findall(r"\d+", candidate[1])])
         )[1]
-    if process.build is None or not (built := recipe(process.build).cached).exists():
+    if process.build is None:
+        return None
+    from loadstone.infrastructure.builds.recipes import recipe  # with all that builds need: few software has one
+
+    if not (built := recipe(process.build).cached).exists():
         return None
     if machine.run(["test", "-x", str(built)]).code == 0:
         return str(built)

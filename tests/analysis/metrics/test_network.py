@@ -9,7 +9,7 @@ import pytest
 from loadstone.analysis.metrics import network
 from loadstone.analysis.metrics.network import BetweenUse, NetworkUse
 from loadstone.analysis.metrics.windows import Value, WindowValues
-from loadstone.model.records import Observed, ObservedNode
+from loadstone.model.records.observed import Observed, ObservedNode
 
 KINDS = ("network_received_bytes_total", "network_transmitted_bytes_total")
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone.analysis.metrics.steal import stolen
-from loadstone.model.records import Observed
+from loadstone.model.records.observed import Observed
 from tests import observed as made
 
 SECOND = 1_000_000_000

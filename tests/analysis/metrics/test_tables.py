@@ -9,7 +9,8 @@ import pytest
 
 from loadstone.analysis.metrics import nodes, power, replicas
 from loadstone.analysis.metrics.windows import WindowValues, measure
-from loadstone.model.records import Observed, ObservedNode, Reading
+from loadstone.model.records.observed import Observed, ObservedNode
+from loadstone.model.records.reading import Reading
 from tests import observed as made
 
 SECOND = 1_000_000_000

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.machines import frames
-from loadstone.model.records.node import PROTOCOL
+from loadstone.model.records.node.frames import PROTOCOL
 
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 LINGERS_S = 1.0

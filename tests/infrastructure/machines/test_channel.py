@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, Transport, frames
 from loadstone.infrastructure.machines.channel import Channel
-from loadstone.model.records import node
+from loadstone.model.records.node import protocol
 from tests.infrastructure.machines import fake_node
 from tests.support.users import wait
 
@@ -57,7 +57,7 @@ def machine() -> Iterator[Made]:
 
 
 def test_the_schema_file_is_current() -> None:
-    assert SCHEMA.read_text() == json.dumps(node.schema(), indent=2) + "\n", "`make docs` writes it"
+    assert SCHEMA.read_text() == json.dumps(protocol.schema(), indent=2) + "\n", "`make docs` writes it"
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.text()), st.binary())

@@ -22,7 +22,7 @@ from loadstone.infrastructure.machines.delivery import Delivery
 from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import NodeLimits, SpawnArgs
+from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
 from loadstone.orchestration.process.share import Part, Started
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 

@@ -13,7 +13,7 @@ import pytest
 
 from loadstone.infrastructure.machines import Machine, NodeError
 from loadstone.infrastructure.machines.here import Here
-from loadstone.model.records.node import Subject, WatchArgs
+from loadstone.model.records.node.replicas import Subject, WatchArgs
 
 _PART_WITHIN_S = 60.0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.errors import LoadstoneError, PreflightError
-from loadstone.model.records.node import (
+from loadstone.model.records.node.tuning import (
     Change,
     Conditions,
     Difference,

@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.infrastructure.tuning import distinct, disturbances, inventory, knob_values, on_each, preflight
 from loadstone.model.errors import PreflightError
-from loadstone.model.records.node import Conditions, KnobsAnswer, KnobValues
+from loadstone.model.records.node.tuning import Conditions, KnobsAnswer, KnobValues
 from loadstone.model.tuning import Tuning
 from tests.infrastructure.tuning.fake import QUIET, SERVER, FakeMachine
 

@@ -16,7 +16,7 @@ from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, transport
 from loadstone.infrastructure.tuning import knob_values, preflight
 from loadstone.model.cluster import Reach
-from loadstone.model.records.node import KnobValues
+from loadstone.model.records.node.tuning import KnobValues
 from loadstone.model.tuning import Tuning
 
 GOVERNOR = "devices/system/cpu/cpufreq/policy0/scaling_governor"
@@ -105,7 +105,7 @@ DESK = """
 import os, signal, sys
 from loadstone.infrastructure.machines import Machine, transport
 from loadstone.model.cluster import Reach
-from loadstone.model.records.node import KnobValues
+from loadstone.model.records.node.tuning import KnobValues
 Machine("here", transport(Reach())).tune(KnobValues.model_validate_json(sys.argv[1]), "loadstone run a.yaml", print)
 print(open(sys.argv[2]).read(), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
