@@ -50,7 +50,7 @@ def command(
         ),
     ] = None,
     orchestrator: options.Orchestrator = None,
-    workload: Annotated[str | None, typer.Option(help="One of the application's workloads.")] = None,
+    workload: Annotated[str | None, typer.Option(metavar="NAME", help="One of the application's workloads.")] = None,
     p99: Annotated[
         str | None, typer.Option("--p99", metavar="TIME", help=f"The limit of P99; by default {_LIMIT}.")
     ] = None,

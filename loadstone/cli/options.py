@@ -16,20 +16,22 @@ What = Annotated[
     Path,
     typer.Argument(metavar="APPLICATION", help="A built-in application, an application or compose file, or a study."),
 ]
-Orchestrator = Annotated[str | None, typer.Option(help=f"One of {', '.join(plugins.names('orchestrators'))}.")]
-Scaling = Annotated[str | None, typer.Option(help="baseline, vertical, horizontal or unlimited.")]
-Profile = Annotated[str | None, typer.Option(help="default, dsb-quirks or paper.")]
-Documents = Annotated[str | None, typer.Option(help="postgres or mongodb.")]
-Dataset = Annotated[str | None, typer.Option(help="The dataset of the stores: a name, or a file.")]
+Orchestrator = Annotated[
+    str | None, typer.Option(metavar="NAME", help=f"One of {', '.join(plugins.names('orchestrators'))}.")
+]
+Scaling = Annotated[str | None, typer.Option(metavar="NAME", help="baseline, vertical, horizontal or unlimited.")]
+Profile = Annotated[str | None, typer.Option(metavar="NAME", help="default, dsb-quirks or paper.")]
+Documents = Annotated[str | None, typer.Option(metavar="NAME", help="postgres or mongodb.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME|FILE", help="The dataset of the stores.")]
 Infrastructure = Annotated[
     str | None,
-    typer.Option(help=f"Where nodes come from: one of {', '.join(plugins.names('infrastructure'))}."),
+    typer.Option(metavar="NAME", help=f"Where nodes come from: one of {', '.join(plugins.names('infrastructure'))}."),
 ]
-Managers = Annotated[int | None, typer.Option(help="Nodes that run the orchestrator's own services.")]
-Workers = Annotated[int | None, typer.Option(help="Nodes that run replicas.")]
+Managers = Annotated[int | None, typer.Option(metavar="N", help="Nodes that run the orchestrator's own services.")]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Nodes that run replicas.")]
 Stacks = Annotated[
     list[str] | None,
-    typer.Option("--stack", help="Also deploy prometheus, grafana, jaeger or elastic; may be repeated."),
+    typer.Option("--stack", metavar="NAME", help="Also deploy prometheus, grafana, jaeger or elastic; repeatable."),
 ]
 
 

@@ -43,7 +43,8 @@ def command(
         typer.Option("--from", metavar="LABEL", help="The measured treatment: its label, or a part of it."),
     ] = None,
     rates: Annotated[
-        list[float] | None, typer.Option("--rate", min=0.001, help="A load in requests per second; repeatable.")
+        list[float] | None,
+        typer.Option("--rate", metavar="RATE", min=0.001, help="A load in requests per second; repeatable."),
     ] = None,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Also predict latencies at each rate, by simulation.")

@@ -33,8 +33,9 @@ def command(
     infrastructure: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help=f"Where nodes come from: one of {', '.join(plugins.names('infrastructure'))}; with one of "
-            f"{', '.join(_TOOLS)}, its files for the machines of all treatments are rendered."
+            f"{', '.join(_TOOLS)}, its files for the machines of all treatments are rendered.",
         ),
     ] = None,
     managers: options.Managers = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
@@ -23,10 +24,14 @@ def _possible_share(value: float) -> float:
     return value
 
 
+_FEW = replace(share, examples=("5%",))
+"""As users write what is small."""
+
+
 def given_share(option: str, text: str | None) -> float | None:
     """The share that an option of the command line gives; raises InputError naming it."""
     try:
-        return None if text is None else _possible_share(share(text))
+        return None if text is None else _possible_share(_FEW(text))
     except ValueError as error:
         raise InputError(f"{option}: {error}") from None
 

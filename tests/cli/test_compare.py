@@ -189,7 +189,7 @@ def test_one_more_pair_is_no_pairs() -> None:
         (["slower", "slower"], "slower and slower are the same run; give two, or one to compare its treatments"),
         (["slower", "alone"], "the two runs have no treatment in common"),
         (["slower", "--junit", "gate.xml"], "--junit, --markdown and --fail-undecided are about a gate"),
-        (["slower", "--max-regression", "5"], "--max-regression: '5' has no unit; use %"),
+        (["slower", "--max-regression", "5"], "--max-regression: '5' has no unit; use %, for example 5%"),
         (["searched", "--detect", "2%"], "no A/A comparison to plan from"),
     ],
 )
