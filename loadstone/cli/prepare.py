@@ -98,7 +98,11 @@ class _Run:
                 err.print(f"{host}: {task}: done", markup=False)
 
         with status or contextlib.nullcontext():
-            return play(self._playbook, self._inventory, self._settings, check, progress, self._password)
+            try:
+                return play(self._playbook, self._inventory, self._settings, check, progress, self._password)
+            except Interrupted as error:
+                again = "run it again: what is half done is finished, or taken back by --undo"
+                raise Interrupted(str(error), again) from None
 
 
 def _show(outcomes: Mapping[str, HostOutcome]) -> None:

@@ -15,7 +15,7 @@ from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.preflight import require
-from loadstone.experiments.provisioning import demand, infrastructure_of, provide
+from loadstone.experiments.provisioning import demand, entry_ports, infrastructure_of, provide
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.model.errors import InputError
@@ -77,7 +77,7 @@ def command(
     nodes = demand(plan.study.cluster, plan.treatments[0]).of(infrastructure_of(plan.study.cluster, name))
     with interruptible(), Display() as display:
         wanted = demand(plan.study.cluster, plan.treatments[0])
-        nodes.acquire(wanted.software, wanted.managers, display.step)
+        nodes.acquire(wanted.software, wanted.managers, display.step, entry_ports(plan))
         provision = _provided(plan, nodes, display)
         deployed = None if cluster_only else _deploy(plan, name, nodes, provision, display)
     _print_outcome(plan, name, provision, deployed, json)

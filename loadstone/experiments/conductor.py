@@ -16,7 +16,7 @@ from loadstone.experiments.interference.chosen import interference_of
 from loadstone.experiments.ledger import FinishedTrial, Ledger
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.provisioning import Provider
+from loadstone.experiments.provisioning import Provider, entry_ports
 from loadstone.experiments.row import make_row
 from loadstone.experiments.trial_runner import Measured, TrialRunner
 from loadstone.experiments.verdict import invalid
@@ -42,7 +42,7 @@ class Conductor:
     ) -> None:
         self._plan = plan
         self._ledger = ledger
-        self._provider = Provider(infrastructure, listener, keep)
+        self._provider = Provider(infrastructure, listener, keep, entry_ports(plan))
         self._driver = driver
         self._listener = listener
         self._disk_space = DiskSpace(ledger.folder, listener)

@@ -9,7 +9,7 @@ from typing import Any
 from loadstone import plugins
 from loadstone.experiments.plan import read_plans
 from loadstone.experiments.provisioning import machine_needs
-from loadstone.infrastructure import desk
+from loadstone.infrastructure.preparation.hosts import others
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -36,15 +36,5 @@ def roles_settings(wanted: Sequence[str], inventory: Inventory) -> dict[str, Any
     return {
         "prepare_for": sorted(software),
         "entry_ports": [f"{port}/tcp" for port in sorted(entries)],
-        "others": _desk(sorted(software), inventory) if studies else [],
+        "others": others(sorted(software), inventory) if studies else [],
     }
-
-
-def _desk(software: Sequence[str], inventory: Inventory) -> list[str]:
-    """The address of this machine if a study makes it reach the hosts by more than SSH, and it is none of them."""
-    loads = not any("client" in host.roles for host in inventory.hosts.values())
-    if not loads and not any(plugins.find("software", name).remote_api for name in software):
-        return []
-    hosts = [host.address for host in inventory.hosts.values()]
-    address = desk.node(hosts[0]).address
-    return [] if address in hosts else [address]

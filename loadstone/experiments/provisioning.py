@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -83,6 +84,11 @@ def _entry_ports(application: Application) -> list[int]:
     return [port for port in found if port is not None]
 
 
+def entry_ports(plan: Plan) -> tuple[int, ...]:
+    """The ports at which requests of any of a plan's applications enter."""
+    return tuple(sorted({port for own in plan.own for port in _entry_ports(own.application)}))
+
+
 def machine_needs(plan: Plan) -> MachineNeeds:
     """The machines that are enough for each treatment of a plan."""
     needed = demands(plan)
@@ -93,7 +99,7 @@ def machine_needs(plan: Plan) -> MachineNeeds:
         managers=max(wanted.managers for _, wanted in needed),
         workers=max(cluster.workers for cluster, _ in needed),
         clients=max(clients_needed(own.study.load) or 1 for own in plan.own),
-        entry_ports=tuple(sorted({port for own in plan.own for port in _entry_ports(own.application)})),
+        entry_ports=entry_ports(plan),
     )
 
 
@@ -124,9 +130,16 @@ def provide(treatment: Treatment, infrastructure: Infrastructure, listener: List
 class Provider:
     """Keeps one cluster at a time, its hosts tuned: that of the treatment which runs."""
 
-    def __init__(self, infrastructure: Infrastructure, listener: Listener, keep: bool = False) -> None:
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        listener: Listener,
+        keep: bool = False,
+        entry_ports: Sequence[int] = (),
+    ) -> None:
         self._infrastructure = infrastructure
         self._keep = keep
+        self._entry_ports = entry_ports
         self._acquired: dict[str, Infrastructure] = {}
         """By cluster, what has acquired machines, which stay until the end of the run."""
         self._listener = listener
@@ -160,7 +173,7 @@ class Provider:
         known = cluster.model_dump_json()
         infrastructure = self._acquired.setdefault(known, for_cluster(self._infrastructure, cluster))
         if not serves:
-            infrastructure.acquire(wanted.software, wanted.managers, self._listener.step)
+            infrastructure.acquire(wanted.software, wanted.managers, self._listener.step, self._entry_ports)
         self._tune(treatment, infrastructure)
         if not serves:
             self._serving = wanted.of(infrastructure)

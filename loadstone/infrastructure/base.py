@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -143,8 +143,11 @@ class Infrastructure(ABC):
         """What the machines would cost and for how long they are held; None of those that one simply has."""
         return None
 
-    def acquire(self, software: str, managers: int, say: Say) -> None:  # noqa: B027, as most make none
-        """Have the machines, made where there are too few; they stay until ``give_back``. Only where it makes some.
+    def acquire(  # noqa: B027, as most make none
+        self, software: str, managers: int, say: Say, entry_ports: Sequence[int] = ()
+    ) -> None:
+        """Have the machines, made where there are too few, and prepared; they stay until ``give_back``. Only where it
+        makes some. ``entry_ports``: where the requests of the study's applications enter.
 
         Raises PreflightError or DeploymentError, with nothing left behind.
         """

@@ -32,6 +32,11 @@ class Instances(Model):
     one at least. With 0 the machine that starts the study does."""
     hold: Duration = 8 * 3600.0
     """How long machines are reserved where the provider leases them. They are given back when the study ends."""
+    prepare: bool = True
+    """Whether what studies need is installed and set on them, as ``loadstone prepare`` does; false for an image that
+    has it, or that is neither Debian nor Ubuntu."""
+    clock_bound: Duration = 1e-3
+    """How far the clock of each may be from the first one's, once they are prepared."""
     price: Price | None = None
     """What a machine costs in an hour, where the provider does not tell it: for ``plan --cost`` and ``status``."""
     cpus: Annotated[int, Field(ge=1, le=1024)] = 2

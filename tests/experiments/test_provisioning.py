@@ -121,6 +121,17 @@ def test_a_cluster_serves_all_treatments_that_need_the_same_and_is_given_back_be
     assert len(ledger.records) == 12
 
 
+def test_machines_are_acquired_with_the_ports_where_requests_enter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquired: list[Any] = []
+    monkeypatch.setattr(FakeInfrastructure, "acquire", lambda _self, *given: acquired.append(given))
+    plan, ledger = begin(tmp_path, STUDY)
+    conduct(plan, ledger, FakeDriver())
+    ((software, managers, _, entry_ports),) = acquired
+    assert (software, managers, entry_ports) == ("process", 0, (5000,))
+
+
 def test_a_node_that_stops_makes_its_trial_invalid_and_the_rest_gets_a_new_cluster(tmp_path: Path) -> None:
     class Breaking(FakeDriver):
         def run(self, *given: Any) -> dict[str, Any]:

@@ -8,12 +8,14 @@ import re
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Link
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
+from tests.infrastructure.preparation import sources
 from tests.support.openstack_cloud import PASSWORD, OpenStackCloud, openstack_cloud
 from tests.support.users import User, wait
 
@@ -26,10 +28,23 @@ application: hotel-reservation
 cluster:
   infrastructure: chameleon
   workers: 2
-  instances: {site: chi, type: compute_cascadelake_r, login: root, hold: 2h}
+  instances: {site: chi, type: compute_cascadelake_r, login: root, hold: 2h, clock_bound: 100ms}
 factors: {orchestrator: [process]}
 load: {rates: [20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
 trial: {warmup: 1s, duration: 2s, order: sequential}
+"""
+"""The bound of clocks is wide: the machine of the tests has other work. Hosts follow the same kernel's clock."""
+FIRST_BOOT = """
+printf '#!/bin/sh\\necho "$*" >/var/tmp/first-boot\\n' >/usr/local/bin/cloud-init
+chmod 755 /usr/local/bin/cloud-init
+"""
+"""Shell lines by which a host has what stands in for ``cloud-init``."""
+STATUS = Path("/var/lib/dpkg/status")
+"""The packages of this machine."""
+LOOK = """
+dpkg-query -W -f '${db:Status-Status}\\n' chrony
+head -n 1 /etc/chrony/conf.d/loadstone.conf
+cat /var/tmp/first-boot
 """
 
 
@@ -51,12 +66,14 @@ class Machines:
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Iterator[SshHosts]:
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
     if SSHD is None:
         pytest.skip("needs openssh-server")
     if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
         pytest.skip("; ".join(finding.message for finding in lacking))
-    with ssh_hosts(3) as made:
+    packages = sources.fetched(tmp_path_factory.mktemp("packages") / "debs", ["chrony", "systemd-timesyncd"])
+    more = sources.USE.format(folder=packages) + sources.WITHOUT_CHRONY + FIRST_BOOT
+    with ssh_hosts(3, own_roots=True, more=more) as made:
         yield made
 
 
@@ -96,9 +113,38 @@ def test_a_study_gets_machines_runs_and_gives_them_back(user: User, machines: Ma
     no_secret_in(user, done.stdout, done.stderr)
 
 
+def test_machines_are_prepared_each_on_its_own(user: User, machines: Machines) -> None:
+    for host in machines.hosts.hosts:
+        host.run(["sh", "-c", sources.WITHOUT_CHRONY])
+    here = STATUS.read_bytes()
+    done = user.runs("run", "study.yaml")
+    for task in ("end of the first boot", "packages", "firewall", "clock within its bound", "swap"):
+        assert f"preparing 3 machines: {task}\n" in done.stderr, done.stderr
+    looks = [host.run(["sh", "-c", LOOK]).stdout.splitlines() for host in machines.hosts.hosts]
+    assert looks == [["installed", "# Time of the cluster, by Loadstone.", "status --wait"]] * 3
+    assert STATUS.read_bytes() == here
+
+
+def test_machines_that_cannot_be_prepared_are_a_message_each_and_given_back(user: User, machines: Machines) -> None:
+    others = machines.hosts.hosts[1:]
+    for host in others:
+        host.run(["sh", "-ec", "cp /etc/os-release /root/was; rm /etc/os-release"]).check_returncode()
+        host.run(["sh", "-c", "printf 'NAME=Fedora\\nID=fedora\\nVERSION_ID=40\\n' >/etc/os-release"])
+    try:
+        refused = user.runs("run", "study.yaml", expect=3)
+    finally:
+        for host in others:
+            host.run(["mv", "/root/was", "/etc/os-release"]).check_returncode()
+    for name in ("worker-1", "worker-2"):
+        assert refused.stderr.count(f"{name}: it runs Fedora 40; Debian or Ubuntu is needed") == 1, refused.stderr
+    assert "instances: {prepare: false}" in refused.stderr and "client-1: " not in refused.stderr
+    assert machines.cloud.held() == []
+
+
 def test_kept_machines_are_listed_used_again_as_hosts_and_given_back(user: User, machines: Machines) -> None:
     done = user.runs("run", "study.yaml", "--keep")
     assert "infrastructure: hosts, inventory: " in done.stderr + done.stdout
+    assert "preparing 3 machines" in done.stderr
     status = user.runs("status").stdout
     assert "3 machines (compute_cascadelake_r at chi" in status and "kept, until" in status and "SU so far" in status
     ((name, held),) = json.loads(user.runs("status", "--json").stdout)["machines"].items()
@@ -107,8 +153,8 @@ def test_kept_machines_are_listed_used_again_as_hosts_and_given_back(user: User,
     cluster = f"cluster: {{infrastructure: hosts, inventory: {inventory}}}\nfactors"
     again = STUDY.replace("name: in-a-cloud", "name: again")
     (user.home / "again.yaml").write_text(re.sub(r"cluster:.*?factors", cluster, again, flags=re.DOTALL))
-    user.runs("run", "again.yaml")
-    assert len(machines.cloud.servers) == 3
+    done = user.runs("run", "again.yaml")
+    assert len(machines.cloud.servers) == 3 and "preparing" not in done.stderr
     assert "3 machines" in user.runs("down", name).stdout
     assert machines.cloud.held() == []
 
@@ -147,6 +193,18 @@ def test_a_desk_that_is_killed_holds_nothing_that_the_journal_does_not_list(
     assert machines.cloud.held() == []
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == []
     no_secret_in(user, *printed)
+
+
+def test_a_desk_that_is_killed_while_it_prepares_leaves_what_the_journal_lists(user: User, machines: Machines) -> None:
+    process = user.starts("run", "study.yaml")
+    assert process.stderr is not None
+    assert any("preparing 3 machines: " in line for line in process.stderr)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    ((_, listed),) = json.loads(user.runs("status", "--json").stdout)["machines"].items()
+    assert len(listed["machines"]) == len(machines.cloud.servers) == 3
+    user.runs("down")
+    assert machines.cloud.held() == []
 
 
 def test_what_belongs_to_others_is_never_touched(user: User, machines: Machines) -> None:

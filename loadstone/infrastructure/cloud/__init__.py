@@ -6,7 +6,7 @@ What is the same for all providers is here; each provider is a ``Service``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import ClassVar
 from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say, Terms
-from loadstone.infrastructure.cloud import held, login
+from loadstone.infrastructure.cloud import held, login, preparing
 from loadstone.infrastructure.cloud.service import Service
 from loadstone.infrastructure.hosts import Hosts
 from loadstone.model.base import Finding as StudyFinding
@@ -106,18 +106,16 @@ class MadeMachines(Infrastructure):
             for number, name in enumerate(self._names(managers))
         ]
 
-    def acquire(self, software: str, managers: int, say: Say) -> None:
+    def acquire(self, software: str, managers: int, say: Say, entry_ports: Sequence[int] = ()) -> None:
         try:
             inventory = self._made(managers, say)
+            self._prepare(inventory, software, entry_ports, say)
             cluster = {"infrastructure": "hosts", "inventory": str(inventory), "workers": self.cluster.workers}
             hosts = Hosts(self.cluster.model_copy(update={**cluster, "instances": None}), self.entry_name)
             found = hosts.preflight(software, managers)
             for warning in (each for each in found if each.level == "warning"):
                 say(f"warning: {warning.message}")
-            wrong = [each for each in found if each.level == "error"]
-            if wrong:
-                lines = (f"{each.message}\n  {each.remedy}" if each.remedy else each.message for each in wrong)
-                raise PreflightError("\n".join(lines))
+            _refuse((each.message, each.remedy) for each in found if each.level == "error")
             self._hosts = hosts
         except BaseException as error:
             try:
@@ -184,7 +182,8 @@ class MadeMachines(Infrastructure):
             there = held.begin(terms, where, self._wanted, until)
         names = list(dict.fromkeys([*there.machines, *self._names(managers)]))
         complete = there.ready and names == there.machines
-        there = there.model_copy(update={"machines": names, "ready": complete, "kept": False})
+        prepared = there.prepared if complete else []
+        there = there.model_copy(update={"machines": names, "ready": complete, "prepared": prepared, "kept": False})
         held.save(self._name, self.name, there)
         if complete:
             return self._folder / login.INVENTORY
@@ -196,6 +195,15 @@ class MadeMachines(Infrastructure):
         login.wait_until_reached(self._folder, names, _BOOT_S, say)
         held.save(self._name, self.name, there.model_copy(update={"ready": True}))
         return inventory
+
+    def _prepare(self, inventory: Path, software: str, entry_ports: Sequence[int], say: Say) -> None:
+        """Once for each software that runs on them, and again where machines were added."""
+        there = held.load(self._name)
+        if there is None or software in there.prepared or not self._wanted.prepare:
+            return
+        prepared = sorted({*there.prepared, software})
+        _refuse(preparing.prepare(inventory, prepared, entry_ports, self._wanted.clock_bound, say))
+        held.save(self._name, self.name, there.model_copy(update={"prepared": prepared}))
 
     def _marked(self, nodes: Sequence[Node]) -> list[Node]:
         return [node.model_copy(update={"emulated": self.emulated}) for node in nodes]
@@ -211,3 +219,9 @@ class MadeMachines(Infrastructure):
 
 def _role(name: str) -> Role:
     return next(role for role in _ROLES if name.startswith(f"{role}-"))
+
+
+def _refuse(troubles: Iterable[tuple[str, str]]) -> None:
+    """Raise PreflightError where there is any: each message, with its remedy."""
+    if lines := [f"{message}\n  {remedy}" if remedy else message for message, remedy in troubles]:
+        raise PreflightError("\n".join(lines))

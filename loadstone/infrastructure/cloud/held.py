@@ -28,6 +28,8 @@ class Held(Model):
     hourly: float | None = None
     currency: str = ""
     ready: bool = False
+    prepared: list[str] = []
+    """The software for which all of them are prepared."""
     kept: bool = False
 
     def cost(self, now: datetime) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 import ansible_runner
 
 from loadstone.infrastructure import temporary
-from loadstone.infrastructure.machines import ssh
 from loadstone.infrastructure.preparation import troubles
 from loadstone.infrastructure.preparation.hosts import ansible_inventory
 from loadstone.infrastructure.preparation.troubles import Trouble
@@ -87,7 +86,7 @@ def play(
             quiet=True,
         )
         if runner.status == "canceled":
-            raise Interrupted("interrupted; run it again: what is half done is finished, or taken back by --undo")
+            raise Interrupted("interrupted while hosts were prepared")
         if runner.rc and not any(outcome.trouble for outcome in outcomes.values()):
             last = "\n  ".join(runner.stdout.read().strip().splitlines()[-5:])
             raise PreflightError(f"ansible-playbook failed: {last}")

@@ -12,9 +12,17 @@ _NO_SUDO = re.compile(r"sudo: |[Mm]issing sudo password|not in the sudoers file|
 _WRONG_PASSWORD = "Incorrect sudo password"
 _NO_PYTHON = re.compile(r"python3?: (?:command )?not found|python3?: No such file")
 _REMEDIES = (
-    ("Debian or Ubuntu", "use hosts of these, or install by hand what docs/how-to/prepare-hosts.md lists"),
+    (
+        "Debian or Ubuntu",
+        "use hosts of these, or install by hand what docs/how-to/prepare-hosts.md lists; where an image has it, write "
+        "cluster: {instances: {prepare: false}}",
+    ),
     ("no package source", "see that `apt-get update` works there: its network, /etc/apt/sources.list, a proxy"),
-    ("its clock is not", "see `chronyc sources` there: UDP port 123 between the hosts; or allow more: --clock-bound"),
+    (
+        "its clock is not",
+        "see `chronyc sources` there: UDP port 123 between the hosts; or allow more: --clock-bound, and in a study "
+        "cluster: {instances: {clock_bound: 10ms}}",
+    ),
     ("remove it first", "or leave the packages installed"),
 )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.cloud import held, login
+from loadstone.infrastructure.cloud import held, login, preparing
 from loadstone.infrastructure.cloud.chameleon import Chameleon, leases, service
 from loadstone.infrastructure.cloud.chameleon import network as networking
 from loadstone.infrastructure.cloud.chameleon.service import OpenStack
@@ -184,6 +184,7 @@ def test_credentials_that_expire_before_the_end_keep_the_entry_until_they_are_go
         cloud.valid = False
 
     monkeypatch.setattr(login, "wait_until_reached", expire)
+    monkeypatch.setattr(preparing, "prepare", lambda *_: [])
     infra = infrastructure()
     with pytest.raises(DeploymentError) as raised:
         infra.acquire("process", 0, lambda _text: None)
@@ -198,6 +199,7 @@ def test_credentials_of_another_project_give_nothing_back(
     cloud: OpenStackCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(login, "wait_until_reached", lambda *_: None)
+    monkeypatch.setattr(preparing, "prepare", lambda *_: [])
     monkeypatch.setattr("loadstone.infrastructure.hosts.Hosts.preflight", lambda *_: [])
     infrastructure().acquire("process", 0, lambda _text: None)
     cloud.project = "another"
