@@ -1,7 +1,8 @@
-"""``loadstone prepare`` where ufw filters and where sudo demands a password: on hosts with roots of their own."""
+"""``loadstone prepare`` where a firewall filters, where sudo demands a password: on hosts with roots of their own."""
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from loadstone.infrastructure import desk
+from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.model.cluster import Cluster
@@ -20,7 +22,7 @@ from tests.orchestration import docker_clusters
 from tests.support import applications
 from tests.support.clusters import folders
 from tests.support.daemons import Daemon
-from tests.support.users import LOADSTONE, User
+from tests.support.users import LOADSTONE, User, wait
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker]
 
@@ -28,6 +30,8 @@ INSTALL = """
 apt-get -q update >/dev/null
 DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends sudo ufw >/dev/null
 """
+FIREWALLD = ["firewalld", "gir1.2-nm-1.0", "libnftables1", "libnm0", "python3-firewall", "python3-nftables"]
+INSTALL_FIREWALLD = "DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends firewalld >/dev/null"
 PASSWORD = "it's 1 secret"
 TESTER = f"""
 useradd --home-dir / --no-create-home --shell /bin/sh tester
@@ -53,7 +57,7 @@ for port in (2377, 20000, 9000):
     try:
         socket.create_connection((sys.argv[1], port), 5).close()
         print(port)
-    except TimeoutError:
+    except OSError:
         pass
 """
 SETTINGS = ("--for", "swarm", "--clock-bound", "100ms", "--yes")
@@ -68,7 +72,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
     if lacking := [finding.message for finding in findings if finding.level == "error"]:
         pytest.skip("; ".join(lacking))
     packages = sources.fetched(
-        tmp_path_factory.mktemp("packages") / "debs", ["chrony", "sudo", "ufw"], newer=["systemd-timesyncd"]
+        tmp_path_factory.mktemp("packages") / "debs", ["chrony", "sudo", "ufw", *FIREWALLD], newer=["systemd-timesyncd"]
     )
     more = sources.USE.format(folder=packages) + sources.WITHOUT_CHRONY + INSTALL
     with folders(), ssh_hosts(3, own_roots=True, more=more) as made:
@@ -125,6 +129,41 @@ def test_a_firewall_lets_the_other_hosts_reach_what_runs_and_nothing_else(three:
         servers.end()
         for host in (first, second):
             host.run(["sh", "-ec", "ufw --force disable && ufw --force delete allow 22/tcp"]).check_returncode()
+
+
+@contextlib.contextmanager
+def firewalld(host: Host) -> Iterator[None]:
+    """Filters there meanwhile."""
+    Daemon(host, "bus", ["dbus-daemon", "--system", "--nofork", "--nopidfile"], mounts="mkdir -p /run/dbus")
+    wait(lambda: host.run(["test", "-S", "/run/dbus/system_bus_socket"]).returncode == 0)
+    Daemon(host, "firewalld", ["firewalld", "--nofork", "--nopid"])
+    wait(lambda: host.run(["firewall-cmd", "--state"]).returncode == 0)
+    try:
+        yield
+    finally:
+        machine = connect(host.name, host.reach)
+        for name in ("firewalld", "bus"):
+            machine.stop(name, [name], "TERM", 20)
+            machine.end(name)
+
+
+def test_firewalld_lets_the_other_hosts_reach_what_runs_and_nothing_else(three: SshHosts, person: User) -> None:
+    first, _, third = three.hosts
+    inventory = str(three.inventory())
+    if third.run(["sh", "-ec", INSTALL_FIREWALLD]).returncode:
+        pytest.skip("firewalld needs packages that are not installed here")
+    Daemon(third, "servers", ["python3", "-c", LISTEN]).awaits("listens")
+    assert reached(third.address, first) == {2377, 20000, 9000}
+    with firewalld(third):
+        assert reached(third.address, first) == set()
+        done = person.runs("prepare", inventory, *SETTINGS)
+        assert "worker-3: firewall: let the other hosts reach 123/udp, 2377/tcp, " in done.stdout
+        assert reached(third.address, first) == {2377, 20000} and reached(third.address) == set()
+        assert "nothing to change" in person.runs("prepare", inventory, *SETTINGS).stdout
+        third.run(["firewall-cmd", "--reload"]).check_returncode()
+        assert reached(third.address, first) == {2377, 20000}
+        person.runs("prepare", inventory, "--undo", "--yes")
+        assert reached(third.address, first) == set()
 
 
 FILTERS = r"for each in iptables ip6tables; do $each-save | sed -n '/ ACCEPT \[/d; s/^\([-:][^[]*\).*/\1/p'; done"

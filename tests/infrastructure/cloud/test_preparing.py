@@ -125,7 +125,12 @@ def test_this_machine_reaches_their_ports_where_it_generates_the_load(roles: Rol
 
 def test_they_are_prepared_before_their_software_is_looked_at(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
-    monkeypatch.setattr(Hosts, "preflight", lambda *_: looked.append(len(roles.played)) or [])
+
+    def look(*_: object) -> list[Finding]:
+        looked.append(len(roles.played))
+        return []
+
+    monkeypatch.setattr(Hosts, "preflight", look)
     machines().acquire("process", 0, quiet)
     assert looked == [1]
 

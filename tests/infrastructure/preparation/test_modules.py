@@ -69,6 +69,15 @@ def test_the_record_is_gone_with_its_last_key(monkeypatch: pytest.MonkeyPatch, t
     assert list((tmp_path / "below").iterdir()) == []
 
 
+def test_rules_are_as_each_firewall_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    firewall = module("loadstone_firewall", monkeypatch)
+    ufw = firewall.rule("ufw", "10.0.0.2", "20000:32767/tcp")
+    assert ufw == "allow from 10.0.0.2 to any port 20000:32767 proto tcp" and not ufw.startswith(firewall.RICH)
+    rich = firewall.rule("firewalld", "10.0.0.2", "20000:32767/tcp")
+    to = 'port port="20000-32767" protocol="tcp"'
+    assert rich == f'{firewall.RICH}family="ipv4" source address="10.0.0.2" {to} accept'
+
+
 def run_clock(folder: Path, tracking: str, bound_us: float) -> dict[str, Any]:
     """The module's answer where chrony prints that."""
     (folder / "chronyc").write_text(f"#!/bin/sh\necho '{tracking}'\n")
