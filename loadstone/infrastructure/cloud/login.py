@@ -16,8 +16,11 @@ import yaml
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.cloud.service import Made
 from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel, transport
+from loadstone.infrastructure.preparation.hosts import disconnect
 from loadstone.model.cluster import Reach
+from loadstone.model.document import Document
 from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
+from loadstone.model.inventory import Inventory
 
 INVENTORY = "hosts.yaml"
 _CONFIG = "ssh_config"
@@ -82,6 +85,8 @@ def close(folder: Path, names: Sequence[str]) -> None:
         transport(_reach(folder, name)).close()  # also the connections of a process that was killed
 
     if (folder / _CONFIG).exists():
+        if (folder / INVENTORY).exists():
+            disconnect(Document.read(folder / INVENTORY).parse(Inventory))
         in_parallel(end, names)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
@@ -23,18 +24,35 @@ def ansible_inventory(inventory: Inventory) -> dict[str, Any]:
         login = listed.login or name
         done = subprocesses.run(["ssh", *(["-F", config] if config else []), "-G", "--", login])
         user = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line).get("user", "")
-        known_by = hashlib.sha256(f"ansible {config} {login}".encode()).hexdigest()[:16]
         return {
             "ansible_host": login.rpartition("@")[2],
             "ansible_user": user,
             "ansible_ssh_common_args": _SETTINGS + (f" -F {config}" if config else ""),
             # Ansible's own ignores the configuration: machines of two studies have the same names.
-            "ansible_control_path": str(ssh.sockets() / known_by),
+            "ansible_control_path": str(_control(config, login)),
             "address": listed.address,
         }
 
     hosts = inventory.hosts.items()
     return {"all": {"hosts": dict(zip(inventory.hosts, in_parallel(variables, hosts), strict=True))}}
+
+
+def disconnect(inventory: Inventory) -> None:
+    """End Ansible's connections, also those of a process that was killed: each outlives its last task for a while."""
+    config = inventory.ssh.config
+
+    def end(host: tuple[str, InventoryHost]) -> None:
+        login = host[1].login or host[0]
+        if (control := _control(config, login)).exists():
+            file = ["-F", config] if config else []
+            subprocesses.run(["ssh", *file, "-o", f"ControlPath={control}", "-O", "exit", "--", login])
+
+    in_parallel(end, inventory.hosts.items())
+
+
+def _control(config: str | None, login: str) -> Path:
+    """The socket of the connection to a host that Ansible's tasks share."""
+    return ssh.sockets() / hashlib.sha256(f"ansible {config} {login}".encode()).hexdigest()[:16]
 
 
 def others(software: Sequence[str], inventory: Inventory) -> list[str]:
