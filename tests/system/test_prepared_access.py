@@ -12,10 +12,13 @@ import pytest
 import yaml
 
 from loadstone.infrastructure import desk
-from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.machines import connect, ssh
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.host import Host
+from loadstone.infrastructure.preparation import connections
 from loadstone.model.cluster import Cluster
+from loadstone.model.document import Document
+from loadstone.model.inventory import Inventory
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 from tests.infrastructure.preparation import sources
 from tests.orchestration import docker_clusters
@@ -115,6 +118,8 @@ def test_a_firewall_lets_the_other_hosts_reach_what_runs_and_nothing_else(three:
             host.run(["sh", "-ec", "ufw allow 22/tcp && ufw --force enable"]).check_returncode()
         assert reached(first.address, second) == set()
         done = person.runs("prepare", inventory, *SETTINGS)
+        shared = connections.of_all_plays(Document.read(Path(inventory)).parse(Inventory))
+        assert list(ssh.sockets().glob(f"{shared}*")) == [], "Ansible's connections end with its run"
         for name in ("worker-1", "worker-2"):
             assert f"{name}: firewall: let the other hosts reach 123/udp, 2377/tcp, " in done.stdout
         assert "worker-3: firewall" not in done.stdout, "no firewall is active there"
@@ -152,18 +157,22 @@ def test_firewalld_lets_the_other_hosts_reach_what_runs_and_nothing_else(three: 
     inventory = str(three.inventory())
     if third.run(["sh", "-ec", INSTALL_FIREWALLD]).returncode:
         pytest.skip("firewalld needs packages that are not installed here")
-    Daemon(third, "servers", ["python3", "-c", LISTEN]).awaits("listens")
-    assert reached(third.address, first) == {2377, 20000, 9000}
-    with firewalld(third):
-        assert reached(third.address, first) == set()
-        done = person.runs("prepare", inventory, *SETTINGS)
-        assert "worker-3: firewall: let the other hosts reach 123/udp, 2377/tcp, " in done.stdout
-        assert reached(third.address, first) == {2377, 20000} and reached(third.address) == set()
-        assert "nothing to change" in person.runs("prepare", inventory, *SETTINGS).stdout
-        third.run(["firewall-cmd", "--reload"]).check_returncode()
-        assert reached(third.address, first) == {2377, 20000}
-        person.runs("prepare", inventory, "--undo", "--yes")
-        assert reached(third.address, first) == set()
+    servers = Daemon(third, "servers", ["python3", "-c", LISTEN])
+    try:
+        servers.awaits("listens")
+        assert reached(third.address, first) == {2377, 20000, 9000}
+        with firewalld(third):
+            assert reached(third.address, first) == set()
+            done = person.runs("prepare", inventory, *SETTINGS)
+            assert "worker-3: firewall: let the other hosts reach 123/udp, 2377/tcp, " in done.stdout
+            assert reached(third.address, first) == {2377, 20000} and reached(third.address) == set()
+            assert "nothing to change" in person.runs("prepare", inventory, *SETTINGS).stdout
+            third.run(["firewall-cmd", "--reload"]).check_returncode()
+            assert reached(third.address, first) == {2377, 20000}
+            person.runs("prepare", inventory, "--undo", "--yes")
+            assert reached(third.address, first) == set()
+    finally:
+        servers.end()
 
 
 FILTERS = r"for each in iptables ip6tables; do $each-save | sed -n '/ ACCEPT \[/d; s/^\([-:][^[]*\).*/\1/p'; done"

@@ -16,7 +16,7 @@ import yaml
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.cloud.service import Made
 from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel, transport
-from loadstone.infrastructure.preparation.hosts import disconnect
+from loadstone.infrastructure.preparation import connections
 from loadstone.model.cluster import Reach
 from loadstone.model.document import Document
 from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
@@ -86,7 +86,7 @@ def close(folder: Path, names: Sequence[str]) -> None:
 
     if (folder / _CONFIG).exists():
         if (folder / INVENTORY).exists():
-            disconnect(Document.read(folder / INVENTORY).parse(Inventory))
+            connections.end(connections.of_all_plays(Document.read(folder / INVENTORY).parse(Inventory)))
         in_parallel(end, names)
 
 

@@ -205,12 +205,12 @@ class Ssh(Transport):
 
 
 _UNRELIABLE = "see that it runs, and that the network to it loses little: `ping HOST`"
-_LONGEST_FOLDER = 40
+_LONGEST_FOLDER = 36
 """Bytes."""
 
 
 def sockets() -> Path:
-    """A folder of ours alone, with a short path: a socket's has at most 108 bytes, of which its name takes 66."""
+    """A folder of ours alone, with a short path: a socket's has at most 108 bytes, and its name up to 70 of them."""
     places = [Path(place, f"loadstone-ssh-{os.geteuid()}") for place in (tempfile.gettempdir(), "/tmp")]
     folder = next((place for place in places if len(bytes(place)) <= _LONGEST_FOLDER), places[-1])
     folder.mkdir(mode=0o700, exist_ok=True)

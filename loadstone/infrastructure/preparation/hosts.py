@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
 from loadstone.infrastructure import desk, subprocesses
-from loadstone.infrastructure.machines import in_parallel, ssh
+from loadstone.infrastructure.machines import in_parallel
 from loadstone.model.inventory import Inventory, InventoryHost
 
 _SETTINGS = "-o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=4"
@@ -28,31 +26,11 @@ def ansible_inventory(inventory: Inventory) -> dict[str, Any]:
             "ansible_host": login.rpartition("@")[2],
             "ansible_user": user,
             "ansible_ssh_common_args": _SETTINGS + (f" -F {config}" if config else ""),
-            # Ansible's own ignores the configuration: machines of two studies have the same names.
-            "ansible_control_path": str(_control(config, login)),
             "address": listed.address,
         }
 
     hosts = inventory.hosts.items()
     return {"all": {"hosts": dict(zip(inventory.hosts, in_parallel(variables, hosts), strict=True))}}
-
-
-def disconnect(inventory: Inventory) -> None:
-    """End Ansible's connections, also those of a process that was killed: each outlives its last task for a while."""
-    config = inventory.ssh.config
-
-    def end(host: tuple[str, InventoryHost]) -> None:
-        login = host[1].login or host[0]
-        if (control := _control(config, login)).exists():
-            file = ["-F", config] if config else []
-            subprocesses.run(["ssh", *file, "-o", f"ControlPath={control}", "-O", "exit", "--", login])
-
-    in_parallel(end, inventory.hosts.items())
-
-
-def _control(config: str | None, login: str) -> Path:
-    """The socket of the connection to a host that Ansible's tasks share."""
-    return ssh.sockets() / hashlib.sha256(f"ansible {config} {login}".encode()).hexdigest()[:16]
 
 
 def others(software: Sequence[str], inventory: Inventory) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import secrets
 import signal
 import sys
 import threading
@@ -17,7 +16,8 @@ from typing import Any
 import ansible_runner
 
 from loadstone.infrastructure import temporary
-from loadstone.infrastructure.preparation import troubles
+from loadstone.infrastructure.machines import ssh
+from loadstone.infrastructure.preparation import connections, troubles
 from loadstone.infrastructure.preparation.hosts import ansible_inventory
 from loadstone.infrastructure.preparation.troubles import Trouble
 from loadstone.model.errors import Interrupted, PreflightError
@@ -71,13 +71,17 @@ def play(
                 progress(host, data["task"], len(outcomes[host].changes) > changes)
         return False  # no file of it is kept
 
-    with temporary.directory("ansible") as folder, _interrupts() as interrupted:
+    with (
+        temporary.directory("ansible") as folder,
+        _interrupts() as interrupted,
+        connections.of_a_play(inventory) as connection,
+    ):
         runner = ansible_runner.run(
             private_data_dir=folder,
             playbook=str(PLAYBOOKS / f"{playbook}.yaml"),
             inventory=ansible_inventory(inventory),
             extravars=dict(settings),
-            envvars=_environment(folder),
+            envvars=_environment(folder, connection),
             cmdline=" ".join(["--diff", *(["--check"] if check else []), *(["--ask-become-pass"] if password else [])]),
             passwords={r"^BECOME password.*:\s*$": password},
             event_handler=handle,
@@ -113,16 +117,14 @@ def _diff(found: Any) -> Iterator[str]:
             yield from (line for line in lines if not line.startswith("@@"))
 
 
-def _environment(folder: str) -> dict[str, str]:
+def _environment(folder: str, connection: str) -> dict[str, str]:
     """Our settings instead of a user's own, folders for this run alone, and the programs of this environment."""
     return {
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
         "ANSIBLE_HOME": folder,
         "ANSIBLE_LOCAL_TEMP": folder,
         "ANSIBLE_SSH_CONTROL_PATH_DIR": str(ssh.sockets()),
-        # By default Ansible names a connection by host, port and login alone: under another configuration of ssh the
-        # same name may be another machine.
-        "ANSIBLE_SSH_CONTROL_PATH": f"%(directory)s/{secrets.token_hex(4)}-%%C",
+        "ANSIBLE_SSH_CONTROL_PATH": f"%(directory)s/{connection}-%%C",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
 

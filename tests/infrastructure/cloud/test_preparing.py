@@ -16,13 +16,12 @@ from loadstone.infrastructure.cloud.cloudlab import CloudLab
 from loadstone.infrastructure.cloud.service import Made, Service
 from loadstone.infrastructure.cloud.vagrant import Vagrant
 from loadstone.infrastructure.hosts import Hosts
-from loadstone.infrastructure.preparation.hosts import ansible_inventory
 from loadstone.infrastructure.preparation.playing import Change, HostOutcome
 from loadstone.infrastructure.preparation.troubles import Trouble
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import Interrupted, PreflightError
 from loadstone.model.instances import Instances
-from loadstone.model.inventory import Inventory, InventoryHost, SshOptions
+from loadstone.model.inventory import Inventory
 
 MACHINES = "study-machines"
 """The journal's name of them."""
@@ -184,13 +183,3 @@ def test_a_signal_gives_them_back(roles: Roles) -> None:
 
 def test_hosts_of_the_users_are_never_prepared() -> None:
     assert Hosts.acquire is CloudLab.acquire is Infrastructure.acquire, "which does nothing"
-
-
-def test_machines_of_two_studies_share_no_connection() -> None:
-    """They have the same names, and a configuration of their own."""
-    paths = set()
-    for config in (None, "one/ssh_config", "two/ssh_config"):
-        hosts = {"worker-1": InventoryHost(address="127.0.0.2")}
-        inventory = Inventory(ssh=SshOptions(config=config), hosts=hosts)
-        paths.add(ansible_inventory(inventory)["all"]["hosts"]["worker-1"]["ansible_control_path"])
-    assert len(paths) == 3
