@@ -29,6 +29,7 @@ from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.environment import Files
 from loadstone.orchestration.reading import Reader
+from loadstone.orchestration.waves import waves
 
 LABEL = "loadstone.deployment"
 SERVICE_LABEL = "loadstone.service"
@@ -140,17 +141,12 @@ class Containers(Orchestrator):
     def apply(self, stores_only: bool = False) -> None:
         if not self._image_ids:
             self.prepare(lambda _sentence: None)
-        services = {name: replicas[0] for name, replicas in self.deployment.services().items()}
-        chosen = [name for name, replica in services.items() if replica.store or not stores_only]
-        behind = [name for name in chosen if not services[name].in_front]
-        if behind:
-            self._create(behind)
-        if len(behind) < len(chosen):
-            # What is in front looks up the addresses of those behind it when it starts, and never again.
-            self._await(
-                [replica for replica in self.deployment.replicas if replica.service in behind], time.monotonic()
-            )
-            self._create(chosen)
+        chosen = [replica for replica in self.deployment.replicas if replica.store or not stores_only]
+        started: list[str] = []
+        for wave in waves(chosen):
+            self._await([replica for replica in chosen if replica.service in started], time.monotonic())
+            started = [*started, *wave]
+            self._create(started)
 
     def _begin(self) -> None:
         there = journal.load(self.deployment.name)

@@ -78,17 +78,24 @@ def test_every_service_image_and_text_is_in_the_files(orchestrator: str) -> None
                 assert line.strip() in text
 
 
-def test_without_stores_nothing_is_made_before_the_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_started_once_what_they_need_is_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[list[str]] = []
     monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(images, "reference", lambda what, access: what)
     monkeypatch.setattr(images, "deliver", lambda access, whats, say: {})
     monkeypatch.setattr(Fake, "_create", lambda self, services: made.append(services))
     fake = Fake(deployment("swarm"), tmp_path / "run", Access("docker"))
+    asked: list[set[str]] = []
+    monkeypatch.setattr(fake, "_await", lambda wanted, _: asked.append({replica.service for replica in wanted}))
     fake.apply(stores_only=True)
-    assert made == []
+    assert made == [], "without stores nothing is made before the services"
     fake.apply()
-    assert made == [list(fake.deployment.services())]
+    services = fake.deployment.services()
+    assert set(made[-1]) == set(services) and len(made) > 1
+    assert asked == [set(), *map(set, made[:-1])], "each group is made once the ones before it are ready"
+    for name, (replica, *_) in services.items():
+        first = next(number for number, names in enumerate(made) if name in names)
+        assert all(need in asked[first] for need in replica.needs)
 
 
 SCRIPT = """\
