@@ -118,7 +118,7 @@ def test_a_program_of_another_version_is_passed_over(programs: Path, name: str, 
 
 def test_a_program_called_kubernetes_on_the_path_is_ignored(programs: Path) -> None:
     put_go(programs)
-    put(programs, "kubernetes", "#!/bin/sh\necho v1.31.0")
+    put(programs, "kubernetes", "#!/bin/sh\necho v1.31.4")
     assert binary("kubernetes", lambda _: None) == RECIPES["kubernetes"].cached
 
 
@@ -127,9 +127,9 @@ def test_a_binary_is_built_once_and_nothing_else_is_left(programs: Path) -> None
     messages: list[str] = []
     built = binary("consul", messages.append)
     assert built == RECIPES["consul"].cached and built.read_text() == "#!/bin/sh\n"
-    assert messages[-1] == "consul 1.14.8: 3 of 3 packages, linking"
+    assert messages[-1] == "consul 1.14.11: 3 of 3 packages, linking"
     assert binary("consul", pytest.fail) == built
-    assert missing("consul").message == f"{built} 1.14.8"
+    assert missing("consul").message == f"{built} 1.14.11"
     assert verbs(calls) == ["list", "build"]
     assert left(recipes.cache_folder()) == {built.parent.name}
 
@@ -148,7 +148,7 @@ def test_go_gets_the_options_of_a_reproducible_build(programs: Path) -> None:
     calls = put_go(programs, after='[ "$CGO_ENABLED$GOWORK$GOFLAGS" = 0off ]')
     binary("kubernetes", lambda _: None)
     options = calls.read_text().splitlines()[-1]
-    for option in ("-mod=readonly", "-trimpath", "-ldflags=-s -w", "-p 2", "component-base/version.gitVersion=v1.31.0"):
+    for option in ("-mod=readonly", "-trimpath", "-ldflags=-s -w", "-p 2", "component-base/version.gitVersion=v1.31.4"):
         assert option in options
 
 
@@ -180,7 +180,7 @@ def test_a_failed_build_reports_the_end_of_go_s_output_and_keeps_what_is_compile
     log = recipes.cache_folder() / "consul.log"
     shown = "\n".join(f"    line {number}" for number in range(3, 11))
     message = str(failure.value)
-    assert message.startswith(f"consul 1.14.8 could not be built; `go build` says:\n{shown}\n  all of it is in {log};")
+    assert message.startswith(f"consul 1.14.11 could not be built; `go build` says:\n{shown}\n  all of it is in {log};")
     assert "line 1\nline 2\n" in log.read_text()
     assert left(recipes.cache_folder()) == {"consul.log", ".compiled"}
     assert missing("consul").level == "warning"
@@ -212,7 +212,7 @@ def test_a_second_process_waits_and_finds_what_the_first_has_built(programs: Pat
         target.parent.mkdir()
         target.touch()
     second.join()
-    assert (found, messages, verbs(calls)) == ([target], ["consul 1.14.8: waiting for another build to end"], [])
+    assert (found, messages, verbs(calls)) == ([target], ["consul 1.14.11: waiting for another build to end"], [])
 
 
 @pytest.mark.parametrize(
@@ -325,13 +325,13 @@ def test_our_modules_are_formatted_and_none_of_their_sums_is_missing() -> None:
     [
         ("nomad", ["version"], "Nomad v1.6."),
         ("consul", ["version"], "Consul v1.14."),
-        ("kubernetes", ["kubelet", "--version"], "Kubernetes v1.31.0"),
-        ("kubernetes", ["kube-apiserver", "--version"], "Kubernetes v1.31.0"),
-        ("kubernetes", ["kube-controller-manager", "--version"], "Kubernetes v1.31.0"),
-        ("kubernetes", ["kube-scheduler", "--version"], "Kubernetes v1.31.0"),
-        ("kubernetes", ["kube-proxy", "--version"], "Kubernetes v1.31.0"),
-        ("kubernetes", ["kubeadm", "version", "-o", "short"], "v1.31.0"),
-        ("kubernetes", ["kubectl", "version", "--client"], "Client Version: v1.31.0"),
+        ("kubernetes", ["kubelet", "--version"], "Kubernetes v1.31.4"),
+        ("kubernetes", ["kube-apiserver", "--version"], "Kubernetes v1.31.4"),
+        ("kubernetes", ["kube-controller-manager", "--version"], "Kubernetes v1.31.4"),
+        ("kubernetes", ["kube-scheduler", "--version"], "Kubernetes v1.31.4"),
+        ("kubernetes", ["kube-proxy", "--version"], "Kubernetes v1.31.4"),
+        ("kubernetes", ["kubeadm", "version", "-o", "short"], "v1.31.4"),
+        ("kubernetes", ["kubectl", "version", "--client"], "Client Version: v1.31.4"),
         ("kubernetes", ["etcd", "--version"], "etcd Version: 3.5.14"),
         ("kubernetes", ["coredns", "-version"], "CoreDNS-1.11.3"),
     ],

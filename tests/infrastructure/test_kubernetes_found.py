@@ -48,7 +48,7 @@ def server() -> Iterator[Answering]:
         node("dead", "10.0.0.6", ready="Unknown"),
     ]
     answers = {
-        "/version": (200, {"gitVersion": "v1.31.0"}),
+        "/version": (200, {"gitVersion": "v1.31.4"}),
         NODES: (200, {"items": nodes}),
         REVIEWS: (201, {"status": {"allowed": True}}),
     }
@@ -174,7 +174,7 @@ def test_another_server_takes_over(kubeconfig: Path, server: Answering, tmp_path
     with answering({"/version": (503, {"message": "etcdserver: no leader"})}) as broken:
         other = written(tmp_path / "other", broken.address, monkeypatch)
         api = KubernetesApi([str(other), str(kubeconfig)])
-        assert api.get("/version") == {"gitVersion": "v1.31.0"}
+        assert api.get("/version") == {"gitVersion": "v1.31.4"}
         assert api.host == server.address
         assert len(broken.received) == 1
         with pytest.raises(Unreachable, match="does not work: etcdserver: no leader"):

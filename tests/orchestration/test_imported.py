@@ -85,17 +85,17 @@ def test_images_are_started_once_what_they_need_is_ready(tmp_path: Path, monkeyp
     monkeypatch.setattr(images, "deliver", lambda access, whats, say: {})
     monkeypatch.setattr(Fake, "_create", lambda self, services: made.append(services))
     fake = Fake(deployment("swarm"), tmp_path / "run", Access("docker"))
-    asked: list[set[str]] = []
-    monkeypatch.setattr(fake, "_await", lambda wanted, _: asked.append({replica.service for replica in wanted}))
+    awaited: list[set[str]] = []
+    monkeypatch.setattr(fake, "_await", lambda wanted, _: awaited.append({replica.service for replica in wanted}))
     fake.apply(stores_only=True)
     assert made == [], "without stores nothing is made before the services"
     fake.apply()
     services = fake.deployment.services()
     assert set(made[-1]) == set(services) and len(made) > 1
-    assert asked == [set(), *map(set, made[:-1])], "each group is made once the ones before it are ready"
+    assert awaited == [set(), *map(set, made[:-1])], "each group is made once the ones before it are ready"
     for name, (replica, *_) in services.items():
         first = next(number for number, names in enumerate(made) if name in names)
-        assert all(need in asked[first] for need in replica.needs)
+        assert all(need in awaited[first] for need in replica.needs)
 
 
 SCRIPT = """\

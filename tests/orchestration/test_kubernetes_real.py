@@ -181,7 +181,7 @@ def test_a_deployment_s_life(small: Kubernetes) -> None:
     assert set(small.usage()) == {"web-1", "cache-1"}
     assert small.logs().keys() == {"web-1", "cache-1"} and small.logs("web")["web-1"]
     assert _seen_by(found(small)["web-1"], "/etc/web/main.conf") == "one\ntwo\n"
-    assert small.versions()["kubernetes"] == "1.31.0"
+    assert small.versions()["kubernetes"] == "1.31.4"
 
     _lift_limit(found(small)["web-1"])
     (wrong,) = [row for row in small.audit() if not row.ok]

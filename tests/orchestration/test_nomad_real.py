@@ -136,7 +136,7 @@ def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
     assert {row.what for row in small.audit()} == {"cpu", "memory", "cores", "node", "environment", "kernel", "image"}
     assert set(small.usage()) == {"web-1", "cache-1"}
     assert "listening" in small.logs()["web-1"]
-    assert small.versions()["nomad"] == "1.6.3" and small.versions()["consul"] == "1.14.8"
+    assert small.versions()["nomad"] == "1.6.3" and small.versions()["consul"] == "1.14.11"
 
     web = found(small)["web-1"]
     assert web.addresses["main"].endswith(":8080")  # the entry keeps its port

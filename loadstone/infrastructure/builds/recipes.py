@@ -92,7 +92,7 @@ def _kubernetes(facts: dict[str, str]) -> dict[str, str]:
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        # Versions, commits and times are those that the modules carry: `go list -m -json MODULE`.
+        # Versions and times are those that the modules carry, and commits where they do: `go list -m -json MODULE`.
         BuildRecipe(
             name="nomad",
             version="1.6.3",
@@ -109,29 +109,26 @@ RECIPES = {
         ),
         BuildRecipe(
             name="consul",
-            version="1.14.8",
+            version="1.14.11",
             package="github.com/hashicorp/consul",
-            stamps={
-                "github.com/hashicorp/consul/version.GitCommit": "c9c7d1f4",
-                "github.com/hashicorp/consul/version.BuildDate": "2023-06-23T23:16:59Z",
-            },
-            archive=Archive("consul", "1.14.8"),
+            stamps={"github.com/hashicorp/consul/version.BuildDate": "2023-10-31T18:07:09Z"},
+            archive=Archive("consul", "1.14.11"),
             cpu_s=427,
             download_mb=243,
             disk_mb=3100,
         ),
         BuildRecipe(
             name="kubernetes",
-            version="1.31.0",
+            version="1.31.4",
             package="loadstone/builds/kubernetes",
             stamps=_kubernetes(
                 {
-                    "gitVersion": "v1.31.0",
+                    "gitVersion": "v1.31.4",
                     "gitMajor": "1",
                     "gitMinor": "31",
-                    "gitCommit": "9edcffcde5595e8a5b1a35f88c421764e575afce",
-                    "gitTreeState": "clean",
-                    "buildDate": "2024-08-13T07:28:48Z",
+                    "gitCommit": "",
+                    "gitTreeState": "archive",
+                    "buildDate": "2024-12-10T11:37:26Z",
                 }
             ),
             on_path=False,  # nothing that is called "kubernetes" elsewhere holds all programs
