@@ -49,7 +49,7 @@ class Vendor:
 
     @property
     def release(self) -> Archive:
-        return Archive("consul", "1.14.8", f"{self.address}/{{name}}/{{version}}")
+        return Archive("consul", "1.14.11", f"{self.address}/{{name}}/{{version}}")
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def serving(vendor: Vendor) -> Iterator[None]:
         def do_GET(self) -> None:
             name = self.path.rpartition("/")[2]
             vendor.requested.append(name)
-            sums = f"{'0' * 64}  consul_1.14.8_darwin_amd64.zip\n"
+            sums = f"{'0' * 64}  consul_1.14.11_darwin_amd64.zip\n"
             sums += f"{hashlib.sha256(vendor.published).hexdigest()}  {vendor.release.file}\n"
             body = sums.encode() if name.endswith("SHA256SUMS") else vendor.archive
             if name.endswith(vendor.missing or "\0"):
@@ -170,7 +170,7 @@ def test_a_host_that_does_not_answer_is_tried_once_an_hour(vendor: Vendor, monke
 
 
 def test_an_unknown_host_is_out_of_reach(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = Archive("consul", "1.14.8", "https://no-such-host.invalid/{name}")
+    nowhere = Archive("consul", "1.14.11", "https://no-such-host.invalid/{name}")
     monkeypatch.setitem(RECIPES, "consul", replace(RECIPES["consul"], archive=nowhere))
     assert refusal() == ""
 
@@ -197,5 +197,5 @@ def test_a_checksum_that_has_changed_since_is_refused(vendor: Vendor) -> None:
 
 def test_a_cache_without_room_is_named(vendor: Vendor, tmp_path: Path) -> None:
     (tmp_path / "cache").touch()
-    with pytest.raises(PreflightError, match=r"consul 1.14.8 cannot be kept: Not a directory: .*\n.*XDG_CACHE_HOME"):
+    with pytest.raises(PreflightError, match=r"consul 1.14.11 cannot be kept: Not a directory: .*\n.*XDG_CACHE_HOME"):
         builds.binary("consul", lambda _: None)
