@@ -139,14 +139,17 @@ def less_own(summary: TrialSummary) -> TrialSummary:
     )
 
 
-def difference(summary: TrialSummary) -> str:
-    """Why a trial that would hold without what the generator alone caused says nothing, as a sentence."""
+def difference(summary: TrialSummary, reason: str) -> str:
+    """Why a trial that would hold without what the generator alone caused says nothing, as a sentence.
+
+    ``reason``: why it does not hold with that.
+    """
     by = summary.caused
-    caused = f"{by.violations} of {summary.violations} violations"
     unsent = f", {by.unsent} of them never sent although a connection was free" if by.unsent else ""
+    caused = f": it caused {by.violations} of {summary.violations} violations by sending late{unsent}"
     return (
-        f"the load generator alone made the difference: it caused {caused} by sending late{unsent}; "
-        f"without its own delays the SLO is held{_descheduled(summary)}"
+        f"the load generator alone made the difference{caused if by.violations else ''}; "
+        f"without its own delays the SLO is held, with them it is not: {reason}{_descheduled(summary)}"
     )
 
 

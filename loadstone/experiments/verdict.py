@@ -74,7 +74,7 @@ def judge(
         return Verdict("not held", (reason,), doubts)
     reasons = tuple(_broken_promises(summary, slo))
     if reasons and not any(_broken_promises(instrument.less_own(summary), slo)):
-        return invalid(instrument.difference(summary))
+        return invalid(instrument.difference(summary, reasons[0]))
     return Verdict("not held" if reasons else "held", reasons, doubts)
 
 
