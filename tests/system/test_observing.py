@@ -25,7 +25,7 @@ application: hotel-reservation
 factors: {delays: [off, {search: 5ms}]}
 traces: {sample: 1}
 metrics: {period: 200ms}
-load: {rates: [40], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 16}
+load: {rates: [20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 16}
 trial: {warmup: 1s, duration: 3s, order: sequential}
 """
 
@@ -53,7 +53,7 @@ def trials(run: Path) -> dict[str, tuple[dict[str, Any], Path]]:
 def test_every_request_is_a_trace_and_no_span_is_lost(run: Path) -> None:
     for row, folder in trials(run).values():
         observed = json.loads((folder / "observed.json").read_text())
-        assert row["traces"] == observed["traces"]["requests"] > 100
+        assert row["traces"] == observed["traces"]["requests"] > 30
         assert (row["spans_lost"], observed["traces"]["produced"]) == (0, row["spans"])
         assert observed["problems"] == [] and about_observing(row["warnings"]) == []
 
@@ -97,7 +97,7 @@ def test_the_report_and_the_terminal_show_it(run: Path) -> None:
 
 def test_a_receiver_that_is_killed_spoils_one_trial_s_spans_and_nothing_else(tmp_path: Path) -> None:
     user = User(tmp_path)
-    two = STUDY.replace("factors: {delays: [off, {search: 5ms}]}\n", "").replace("rates: [40]", "rates: [40, 41]")
+    two = STUDY.replace("factors: {delays: [off, {search: 5ms}]}\n", "").replace("rates: [20]", "rates: [20, 21]")
     (tmp_path / "study.yaml").write_text(two)
     process = user.starts("run", "study.yaml")
     try:
