@@ -221,9 +221,8 @@ def test_no_node_has_room(small: Kubernetes, api: KubernetesApi) -> None:
     for node in ("worker-1", "worker-2"):
         api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
     try:
-        small.apply()
         with pytest.raises(DeploymentError, match=r"cannot be started: no node may run it: 0/2 nodes are available"):
-            small.ready()
+            small.apply()  # what the second service needs is not ready
     finally:
         for node in ("worker-1", "worker-2"):
             api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": None}})
@@ -234,7 +233,8 @@ def test_what_the_cluster_refuses_is_reported(small: Kubernetes, api: Kubernetes
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small", "namespace": "small"}}
     api.apply(quota | {"spec": {"hard": {"limits.cpu": "100m"}}})
     until(lambda: "hard" in api.get("/api/v1/namespaces/small/resourcequotas/small").get("status", {}))
-    small.apply()
+    small.prepare(print)
+    small._create(list(small.deployment.services()))
     until(lambda: len(small._find()) == 2)
     assert all("exceeded quota: small, requested: limits.cpu=" in each.why for each in small._find())
 

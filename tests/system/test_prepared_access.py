@@ -185,13 +185,26 @@ def filters(host: Host) -> set[str]:
     return set(done.stdout.splitlines())
 
 
-def test_a_study_runs_behind_firewalls_that_were_opened_for_it(three: SshHosts, person: User) -> None:
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "orchestrators",
+    [
+        ["swarm", "process"],
+        pytest.param(["nomad"], marks=[pytest.mark.long, pytest.mark.nomad]),
+        pytest.param(["kubernetes"], marks=[pytest.mark.long, pytest.mark.kubernetes]),
+    ],
+    ids="-".join,
+)
+def test_a_study_runs_behind_firewalls_that_were_opened_for_it(
+    three: SshHosts, person: User, orchestrators: list[str]
+) -> None:
     manager, shop = three.hosts[0], applications.shop()
     hosts = three.inventory(worker_1=f"{{address: {manager.address}, roles: [manager, worker]}}")
     settings = {"application": "application.yaml", "resources": applications.limits(shop, cpu=0.08)}
     cluster = {"infrastructure": "hosts", "inventory": str(hosts), "workers": 2}
-    study = docker_clusters.study("behind", "swarm", cluster=cluster, **settings)
-    study["factors"] = {"orchestrator": [study.pop("orchestrator"), "process"]}
+    study = docker_clusters.study("behind", orchestrators[0], cluster=cluster, **settings)
+    del study["orchestrator"]
+    study["factors"] = {"orchestrator": orchestrators}
     (person.home / "study.yaml").write_text(yaml.safe_dump(study))
     (person.home / "application.yaml").write_text(yaml.safe_dump(shop))
     prepare = ("prepare", str(hosts), "--for", "study.yaml", "--clock-bound", "100ms", "--yes")
@@ -201,10 +214,13 @@ def test_a_study_runs_behind_firewalls_that_were_opened_for_it(three: SshHosts, 
         before = [filters(host) for host in three.hosts]
         done = person.runs(*prepare)
         here = desk.node(manager.address).address
-        assert done.stdout.count(f"firewall: let the other hosts and {here} reach 123/udp, 20000:32767/tcp, ") == 3
+        lines = done.stdout.splitlines()
+        opened = [line for line in lines if f": firewall: let the other hosts and {here} reach " in line]
+        assert len(opened) == 3 and all("123/udp, " in line and "20000:32767/tcp" in line for line in opened)
         assert "nothing to change" in person.runs(*prepare).stdout
         ran = person.runs("run", "study.yaml")
-        assert [row["verdict"] for row in docker_clusters.rows(person)] == ["held", "held"], ran.stdout + ran.stderr
+        verdicts = [row["verdict"] for row in docker_clusters.rows(person)]
+        assert verdicts == ["held"] * len(orchestrators), ran.stdout + ran.stderr
         person.runs("down")
         assert three.left(()) == []
         person.runs("prepare", str(hosts), "--undo", "--yes")

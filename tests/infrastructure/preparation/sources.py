@@ -47,6 +47,22 @@ def fetched(folder: Path, packages: Sequence[str], newer: Sequence[str] = ()) ->
         _pack(folder, package)
     for package in filter(_installed, newer):
         _pack(folder, package, "+later")
+    return _indexed(folder)
+
+
+def needed(folder: Path, installed: bytes, packages: Sequence[str]) -> Path:
+    """The same with packages and all that they need where ``installed``, dpkg's status there, is what there is."""
+    (folder / "partial").mkdir(parents=True)
+    (status := folder / "status").write_bytes(installed)
+    settings = [f"Dir::State::status={status}", f"Dir::Cache::archives={folder}", "APT::Sandbox::User=root"]
+    options = [word for setting in settings for word in ("-o", setting)]
+    command = ["apt-get", "-q", "-y", *options, "install", "--no-install-recommends", "--download-only", *packages]
+    _or_skip(command)
+    status.unlink()
+    return _indexed(folder)
+
+
+def _indexed(folder: Path) -> Path:
     stanzas = []
     for file in sorted(folder.glob("*.deb")):
         fields, digest = _run("dpkg-deb", "-f", str(file)), hashlib.sha256(file.read_bytes()).hexdigest()
@@ -56,7 +72,11 @@ def fetched(folder: Path, packages: Sequence[str], newer: Sequence[str] = ()) ->
 
 
 def _download(folder: Path, packages: Sequence[str]) -> None:
-    command = ["apt-get", "download", "-q", *packages]
+    _or_skip(["apt-get", "download", "-q", *packages], folder)
+
+
+def _or_skip(command: list[str], folder: Path | None = None) -> None:
+    """Run what downloads packages, a second time with new lists; the test is skipped where they cannot be had."""
     if subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode:
         subprocess.run(["apt-get", "update", "-q"], capture_output=True, check=False)
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
