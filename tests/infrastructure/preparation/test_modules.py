@@ -20,7 +20,7 @@ from loadstone.infrastructure.preparation import files, troubles
 from loadstone.infrastructure.preparation.playing import PLAYBOOKS
 from loadstone.infrastructure.software.kubernetes import KUBELET_PORT
 from loadstone.infrastructure.software.kubernetes.managers import PEERS_PORT
-from loadstone.infrastructure.software.kubernetes.plan import API_PORT, DNS_READY_PORT
+from loadstone.infrastructure.software.kubernetes.plan import API_PORT, DNS_READY_PORT, PODS
 from loadstone.infrastructure.software.nomad.settings import PORTS
 from loadstone.infrastructure.software.swarm import joining
 from loadstone.model.cluster import Cluster
@@ -124,7 +124,9 @@ LISTENING = {
 
 def test_roles_install_and_open_what_software_needs() -> None:
     packages = Document.read(PLAYBOOKS / "roles/packages/defaults/main.yaml").data["packages_of"]
-    opened = Document.read(PLAYBOOKS / "roles/firewall/defaults/main.yaml").data["ports_of"]
+    firewall = Document.read(PLAYBOOKS / "roles/firewall/defaults/main.yaml").data
+    opened, (pods,) = firewall["ports_of"], firewall["pods"]["kubernetes"]
+    assert (pods["network"], pods["ports"]) == (str(PODS), ["53/udp", "53/tcp"])
     assert set(packages) == set(opened) == set(plugins.names("software"))
     for name in plugins.names("software"):
         assert set(packages[name]) >= set(plugins.find("software", name).tools.values()), name

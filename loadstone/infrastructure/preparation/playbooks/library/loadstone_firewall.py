@@ -1,6 +1,7 @@
 """Ansible module: lets the hosts of a cluster reach ports of each other through ufw or firewalld, where one is active.
 
-``peers``: addresses of the hosts, ``others`` of machines that are none; ``ports``: ``2377/tcp``, ``20000:32767/tcp``.
+``peers``: addresses of the hosts, ``others`` of machines that are none; ``ports``: ``2377/tcp``, ``20000:32767/tcp``;
+``pods``: networks that reach a few ports alone, each with its own ``ports``.
 ``state: restored`` deletes the rules that it added. Those of firewalld are in its default zone.
 """
 
@@ -70,6 +71,7 @@ def main() -> None:
         "peers": {"type": "list", "elements": "str", "default": []},
         "others": {"type": "list", "elements": "str", "default": []},
         "ports": {"type": "list", "elements": "str", "default": []},
+        "pods": {"type": "list", "elements": "dict", "default": []},
         "state": {"choices": ["open", "restored"], "default": "open"},
     }
     module = AnsibleModule(arguments, supports_check_mode=True)
@@ -87,14 +89,17 @@ def main() -> None:
     rules = there(module, firewall)
     peers = [*module.params["peers"], *module.params["others"]]
     wanted = [rule(firewall, peer, port) for peer in peers for port in module.params["ports"]]
+    pods = module.params["pods"]
+    wanted += [rule(firewall, each["network"], port) for each in pods for port in each["ports"]]
     missing = [each for each in wanted if each not in rules]
     if missing and not module.check_mode:
         record.write(KEY, sorted({*recorded, *missing}))
         for each in missing:
             add(module, each)
     names = " and ".join(["the other hosts", *module.params["others"]])
-    ports = ", ".join(module.params["ports"])
-    module.exit_json(changed=bool(missing), msg=f"let {names} reach {ports}" if missing else "")
+    text = f"let {names} reach {', '.join(module.params['ports'])}"
+    text += "".join(f"; pods ({each['network']}) {', '.join(each['ports'])}" for each in pods)
+    module.exit_json(changed=bool(missing), msg=text if missing else "")
 
 
 if __name__ == "__main__":
