@@ -13,7 +13,7 @@ from rich.status import Status
 
 from loadstone import plugins
 from loadstone.cli.app import err, out, warn
-from loadstone.experiments.preparing import roles_settings
+from loadstone.experiments.preparing import settings_for
 from loadstone.infrastructure import inventories
 from loadstone.infrastructure.preparation.playing import HostOutcome, play
 from loadstone.model import units
@@ -57,7 +57,7 @@ def command(
     """
     bound_us = _seconds(clock_bound) * 1e6
     inventory = inventories.read(Cluster(infrastructure="hosts", inventory=str(hosts)))
-    settings = {**roles_settings(software or ["process"], inventory), "clock_bound_us": bound_us}
+    settings = {**settings_for(software or ["process"], inventory), "clock_bound_us": bound_us}
     run = _Run(inventory, undo, settings, ask_password)
     planned = run.play(check=True)
     changing = [name for name, outcome in planned.items() if outcome.changes]

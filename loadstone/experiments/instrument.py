@@ -98,7 +98,7 @@ def _not_in_time(summary: TrialSummary, slo: Slo | None, lateness_s: float | Non
         late = f"P{percentile:g} {lateness:.2f} ms after it could have sent, budget {budget:.4g} ms"
         because = f"; {starved} requests of the script were due before they were made" if scripted and starved else ""
         yield f"the load generator sent late: {late}{because}{_descheduled(summary)}"
-    neglected = summary.caused.unsent
+    neglected = summary.caused.neglected
     if neglected > NEGLIGIBLE * offered:
         yield (
             f"the load generator never sent {neglected} of {offered} requests, {neglected / offered:.2%}, although a "
@@ -145,7 +145,7 @@ def difference(summary: TrialSummary, reason: str) -> str:
     ``reason``: why it does not hold with that.
     """
     by = summary.caused
-    unsent = f", {by.unsent} of them never sent although a connection was free" if by.unsent else ""
+    unsent = f", {by.unsent} of them never sent" if by.unsent else ""
     caused = f": it caused {by.violations} of {summary.violations} violations by sending late{unsent}"
     return (
         f"the load generator alone made the difference{caused if by.violations else ''}; "

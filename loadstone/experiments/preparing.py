@@ -9,14 +9,14 @@ from typing import Any
 from loadstone import plugins
 from loadstone.experiments.plan import read_plans
 from loadstone.experiments.provisioning import machine_needs
-from loadstone.infrastructure.preparation.hosts import others
+from loadstone.infrastructure.preparation.hosts import roles_settings
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.inventory import Inventory
 
 
-def roles_settings(wanted: Sequence[str], inventory: Inventory) -> dict[str, Any]:
+def settings_for(wanted: Sequence[str], inventory: Inventory) -> dict[str, Any]:
     """Variables of the roles: what runs on the hosts, where requests enter, and who else reaches the ports of both.
 
     ``wanted``: names of software, and files of studies, all parts of which run there. Raises InputError for others.
@@ -33,8 +33,4 @@ def roles_settings(wanted: Sequence[str], inventory: Inventory) -> dict[str, Any
                 entries |= set(needs.entry_ports)
         else:
             raise InputError(f"--for {name}: no such software" + did_you_mean(name, plugins.names("software")))
-    return {
-        "prepare_for": sorted(software),
-        "entry_ports": [f"{port}/tcp" for port in sorted(entries)],
-        "others": others(sorted(software), inventory) if studies else [],
-    }
+    return roles_settings(software, entries, inventory, studies)

@@ -29,7 +29,7 @@ from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.environment import Files
 from loadstone.orchestration.reading import Reader
-from loadstone.orchestration.waves import waves
+from loadstone.orchestration.start_order import start_order
 
 LABEL = "loadstone.deployment"
 SERVICE_LABEL = "loadstone.service"
@@ -143,9 +143,10 @@ class Containers(Orchestrator):
             self.prepare(lambda _sentence: None)
         chosen = [replica for replica in self.deployment.replicas if replica.store or not stores_only]
         started: list[str] = []
-        for wave in waves(chosen):
-            self._await([replica for replica in chosen if replica.service in started], time.monotonic())
-            started = [*started, *wave]
+        for group in start_order(chosen):
+            if started:
+                self._await([replica for replica in chosen if replica.service in started], time.monotonic())
+            started = [*started, *group]
             self._create(started)
 
     def _begin(self) -> None:

@@ -1,6 +1,10 @@
 package load
 
-import "math"
+import (
+	"math"
+
+	"loadstone.dev/stone/load/result"
+)
 
 // What a request waited for the generator must not pass for what it waited for the system. Two numbers are kept apart:
 //
@@ -79,12 +83,22 @@ func (w *worker) granted(x *exchange) int64 {
 	return x.delay + w.stalled - x.stalled
 }
 
-// neglected says whether a request that was due at `at` and is not sent, now that it is too late, is the generator's fault.
-func (w *worker) neglected(at, now int64) bool {
-	delay := w.recorder.debt.ns
+// charge returns what of a request that was due at `at` and is not sent, now that it is too late, is the generator's fault.
+// A request that waited for a connection was not neglected, but its wait may violate the limit by the generator's own delay.
+func (w *worker) charge(at, now int64) result.ByGenerator {
+	neglected, delay := !w.blocked, w.recorder.debt.ns
 	if w.blocked && w.pool.count > 0 { // one is free again: how late it would go out
 		lateness, _ := w.own(&connection{}, at, now)
+		neglected = explains(lateness, now-at, w.recorder.limit)
 		delay = max(delay, lateness)
 	}
-	return at <= now && (!w.blocked || explains(delay, now-at, w.recorder.limit))
+	switch {
+	case at > now:
+		return result.ByGenerator{}
+	case neglected:
+		return result.ByGenerator{Violations: 1, Unsent: 1, Neglected: 1}
+	case explains(delay, now-at, w.recorder.limit):
+		return result.ByGenerator{Violations: 1, Unsent: 1}
+	}
+	return result.ByGenerator{}
 }

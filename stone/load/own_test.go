@@ -41,25 +41,32 @@ func TestOwnLateness(t *testing.T) {
 	}
 }
 
-// Whatever was due when a thread looked last is neglected, unless it waits for a connection for longer than a stall explains.
-func TestNeglected(t *testing.T) {
+// Whatever was due when a thread looked last is neglected if a connection was free; if none was, its wait is the
+// generator's fault as far as a stall explains it, and the load was offered all the same.
+func TestCharge(t *testing.T) {
 	t.Parallel()
+	none, delayed := result.ByGenerator{}, result.ByGenerator{Violations: 1, Unsent: 1}
+	neglected := result.ByGenerator{Violations: 1, Unsent: 1, Neglected: 1}
 	for _, c := range []struct {
-		blocked  bool
-		debt, at int64
-		want     bool
-		why      string
+		blocked         bool
+		free            int
+		freed, debt, at int64
+		want            result.ByGenerator
+		why             string
 	}{
-		{false, 0, 900, true, "due, a connection was free"},
-		{false, 0, 1001, false, "not due yet when the run ended"},
-		{true, 0, 900, false, "no connection was free"},
-		{true, 60, 900, true, "a stall of 60 explains waiting for 100 where 50 are the limit"},
-		{true, 40, 900, false, "a stall of 40 does not"},
-		{true, 60, 980, false, "it has not waited for longer than the limit"},
+		{false, 0, 0, 0, 900, neglected, "due, a connection was free"},
+		{false, 0, 0, 0, 1001, none, "not due yet when the run ended"},
+		{true, 0, 0, 0, 900, none, "no connection was free"},
+		{true, 0, 0, 60, 900, delayed, "a stall of 60 explains waiting for 100 where 50 are the limit"},
+		{true, 0, 0, 40, 900, none, "a stall of 40 does not"},
+		{true, 0, 0, 60, 980, none, "it has not waited for longer than the limit"},
+		{true, 1, 940, 0, 900, neglected, "one was free for 60 of 100, the limit is 50"},
+		{true, 1, 999, 60, 900, delayed, "one was free for 1 alone, a stall explains the rest"},
+		{true, 1, 999, 0, 900, none, "one was free for 1 alone, it waited for the system"},
 	} {
-		w := &worker{blocked: c.blocked, pool: &pool{}, books: books{recorder: &recorder{limit: 50, debt: debt{ns: c.debt}}}}
-		if got := w.neglected(c.at, 1000); got != c.want {
-			t.Errorf("%s: %t", c.why, got)
+		w := &worker{blocked: c.blocked, freed: c.freed, pool: &pool{count: c.free}, books: books{recorder: &recorder{limit: 50, debt: debt{ns: c.debt}}}}
+		if got := w.charge(c.at, 1000); got != c.want {
+			t.Errorf("%s: %+v", c.why, got)
 		}
 	}
 }
@@ -122,16 +129,18 @@ func TestViolationsAddUp(t *testing.T) {
 		before := r.past // unsent requests of the end are not in it
 		if random.IntN(2) == 0 {
 			neglected = 1
-			r.unsent(1, 1, 9e9, true)
-			r.unsent(2, 1, 9e9, false)
-			r.abandoned(3, 0, 8e9, 9e9, true)
-			r.abandoned(4, 0, 8e9, 9e9, false)
+			own, none := result.ByGenerator{Violations: 1, Unsent: 1}, result.ByGenerator{}
+			r.unsent(1, 1, 9e9, own)
+			r.unsent(2, 1, 9e9, none)
+			r.abandoned(3, 0, 8e9, 9e9, own)
+			r.abandoned(4, 0, 8e9, 9e9, none)
 		}
 		var whole tally
 		for i := range r.tallies {
 			k := &r.tallies[i]
 			whole.add(*k)
-			if c := k.counts(); k.own.Violations > c.Offered-k.good || k.own.Late > c.Late || k.own.Unsent > c.Unsent {
+			if c := k.counts(); k.own.Violations > c.Offered-k.good || k.own.Late > c.Late || k.own.Unsent > c.Unsent ||
+				k.own.Neglected > k.own.Unsent {
 				t.Fatalf("seed %d: by the generator %+v of %+v, good %d", seed, k.own, c, k.good)
 			}
 		}
@@ -218,7 +227,7 @@ func someFindings(random *rand.Rand) *result.Findings {
 				k.Counts.Unsent++
 				k.Unheard[random.IntN(result.FailureBins)]++
 				if random.IntN(2) == 0 {
-					k.Own.Add(result.ByGenerator{Violations: 1, Unsent: 1})
+					k.Own.Add(result.ByGenerator{Violations: 1, Unsent: 1, Neglected: random.Int64N(2)})
 					result.Record(f.LessOwn.Histogram, 0, 1)
 				}
 				continue

@@ -320,27 +320,28 @@ func (r *recorder) underWay(x *exchange, end int64) {
 	r.log.add(x, never, "in_flight")
 }
 
-// unsent notes a request that was due, or would have been soon, when the run ended; neglected, if it was due, a
-// connection was free, and the generator did not send it.
-func (r *recorder) unsent(n uint64, op int32, at int64, neglected bool) {
+// unsent notes a request that was due, or would have been soon, when the run ended, and what of that is the generator's fault.
+func (r *recorder) unsent(n uint64, op int32, at int64, by result.ByGenerator) {
 	r.grow(int(op) + 1)
 	r.log.never(n, op, at, "unsent")
 	r.tallies[op].unsent++
-	if neglected {
-		r.neglected(op, at)
-	}
+	r.charge(op, at, by)
 	r.unanswered(op, at)
 }
 
-// neglected notes that the generator alone is to blame for an unsent request.
-func (r *recorder) neglected(op int32, at int64) {
-	r.tallies[op].own.Add(result.ByGenerator{Violations: 1, Unsent: 1})
+// charge notes what the generator alone caused of an unsent request; returns whether it caused that it is a violation.
+func (r *recorder) charge(op int32, at int64, by result.ByGenerator) bool {
+	if by.Violations == 0 {
+		return false
+	}
+	r.tallies[op].own.Add(by)
 	r.unburdened(0)
 	r.relieve(at)
+	return true
 }
 
 // abandoned notes a request that was not sent, since its timeout had passed before it could be.
-func (r *recorder) abandoned(n uint64, op int32, at, now int64, neglected bool) {
+func (r *recorder) abandoned(n uint64, op int32, at, now int64, by result.ByGenerator) {
 	r.grow(int(op) + 1)
 	r.log.never(n, op, at, "abandoned")
 	r.tallies[op].unsent++
@@ -349,9 +350,7 @@ func (r *recorder) abandoned(n uint64, op int32, at, now int64, neglected bool) 
 	if batch := r.batch(now); batch < result.Batches {
 		r.answered[batch]++
 	}
-	if neglected {
-		r.neglected(op, at)
-	} else {
+	if !r.charge(op, at, by) {
 		r.past++
 		r.relieve(now)
 	}

@@ -80,7 +80,7 @@ func (w *worker) leave(end int64) {
 	}
 	for _, turn := range w.turns {
 		if turn.measured && (!w.closed() || turn.session != nil) {
-			w.recorder.unsent(turn.n, turn.op, turn.at, w.neglected(turn.at, w.last))
+			w.recorder.unsent(turn.n, turn.op, turn.at, w.charge(turn.at, w.last))
 		}
 		w.leaveSession(turn.session, end)
 	}
@@ -94,7 +94,7 @@ func (w *worker) leaveSession(s *session, end int64) {
 	for i := s.step + 1; i < len(s.operation.Steps); i++ {
 		op := s.operation.First + int32(i)
 		w.recorder.due(op, end, true)
-		w.recorder.unsent(s.n, op, end, false)
+		w.recorder.unsent(s.n, op, end, result.ByGenerator{})
 	}
 }
 
@@ -113,7 +113,7 @@ func (r *run) count() offers {
 				if unknown < 0 {
 					unknown = r.catalogue.Number(unmade, request.NewKind)
 				}
-				w.recorder.unsent(n, unknown, at, w.neglected(at, w.last))
+				w.recorder.unsent(n, unknown, at, w.charge(at, w.last))
 			}
 			return
 		}
@@ -127,7 +127,7 @@ func (r *run) count() offers {
 				w.recorder.due(kind, at, true)
 			}
 			if never {
-				w.recorder.unsent(n, kind, at, w.neglected(at, w.last))
+				w.recorder.unsent(n, kind, at, w.charge(at, w.last))
 			}
 		}
 	})

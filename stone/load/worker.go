@@ -204,13 +204,13 @@ func (w *worker) start(c *connection, r *rendered, now int64) {
 // giveUp leaves a request unsent whose timeout has passed, and with it the rest of its session.
 func (w *worker) giveUp(r, turn *rendered, now int64) {
 	if r.measured {
-		neglected := w.neglected(r.at, now)
-		w.recorder.abandoned(r.n, r.op, r.at, now, neglected)
+		by := w.charge(r.at, now)
+		w.recorder.abandoned(r.n, r.op, r.at, now, by)
 		if s := w.begin(r); s != nil {
 			for i := s.step + 1; i < len(s.operation.Steps); i++ {
 				op := s.operation.First + int32(i)
 				w.recorder.due(op, now, true)
-				w.recorder.abandoned(s.n, op, now, now, neglected)
+				w.recorder.abandoned(s.n, op, now, now, by)
 			}
 		}
 	}

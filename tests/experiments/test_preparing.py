@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from loadstone.experiments.preparing import roles_settings
+from loadstone.experiments.preparing import settings_for
 from loadstone.model.errors import InputError
 from loadstone.model.inventory import Inventory, InventoryHost
 
@@ -31,23 +31,23 @@ def study(folder: Path, orchestrator: str) -> str:
 
 
 def test_software_by_its_name_opens_no_entry() -> None:
-    settings = roles_settings(["swarm", "process", "swarm"], inventory(["worker"]))
+    settings = settings_for(["swarm", "process", "swarm"], inventory(["worker"]))
     assert settings == {"prepare_for": ["process", "swarm"], "entry_ports": [], "others": []}
 
 
 def test_a_study_opens_its_entry_also_to_this_machine_if_it_makes_the_load(tmp_path: Path) -> None:
-    settings = roles_settings([study(tmp_path, "swarm")], inventory(["worker"]))
+    settings = settings_for([study(tmp_path, "swarm")], inventory(["worker"]))
     assert settings == {"prepare_for": ["swarm"], "entry_ports": ["5000/tcp"], "others": [HERE]}
-    assert roles_settings([study(tmp_path, "swarm")], inventory(["worker"], address=HERE))["others"] == []
-    assert roles_settings([study(tmp_path, "swarm")], inventory(["worker"], ["client"]))["others"] == []
+    assert settings_for([study(tmp_path, "swarm")], inventory(["worker"], address=HERE))["others"] == []
+    assert settings_for([study(tmp_path, "swarm")], inventory(["worker"], ["client"]))["others"] == []
 
 
 @pytest.mark.parametrize("orchestrator", ["nomad", "kubernetes"])
 def test_an_api_is_opened_to_this_machine_also_if_clients_make_the_load(tmp_path: Path, orchestrator: str) -> None:
-    settings = roles_settings([study(tmp_path, orchestrator), "process"], inventory(["worker"], ["client"]))
+    settings = settings_for([study(tmp_path, orchestrator), "process"], inventory(["worker"], ["client"]))
     assert settings["prepare_for"] == sorted([orchestrator, "process"]) and settings["others"] == [HERE]
 
 
 def test_what_is_neither_is_refused() -> None:
     with pytest.raises(InputError, match=r"--for swram: no such software.*swarm"):
-        roles_settings(["swram"], inventory(["worker"]))
+        settings_for(["swram"], inventory(["worker"]))

@@ -29,7 +29,7 @@ def summary() -> dict[str, Any]:
         "window_s": 10.0,
         "counts": counts | {"unsent": 0, "in_flight": 0},
         "violations": 12,
-        "by_generator": {"violations": 0, "late": 0, "unsent": 0},
+        "by_generator": {"violations": 0, "late": 0, "unsent": 0, "neglected": 0},
         "less_own": {"latency_ms": dict(latency), "spectrum": [[50.0, 15.0], [97.5, 80.0]], "backlog": [0] * 10},
         "latency_ms": {
             "intended": latency,
@@ -153,11 +153,11 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ),
     (
         "never sent although a connection was free",
-        {"counts__sent": 9949, "counts__unsent": 51, "by_generator__unsent": 51},
+        {"counts__sent": 9949, "counts__unsent": 51, "by_generator__neglected": 51},
         "invalid",
         ["never sent 51 of 10000 requests, 0.51%, although a connection was free"],
     ),
-    ("just enough sent", {"counts__sent": 9950, "counts__unsent": 50, "by_generator__unsent": 50}, "held", []),
+    ("just enough sent", {"counts__sent": 9950, "counts__unsent": 50, "by_generator__neglected": 50}, "held", []),
     (
         "unsent, because the system kept every connection busy",
         {"counts__sent": 9000, "counts__unsent": 1000, "counts__completed": 8990, "violations": 1012, "batches": QUEUE},
@@ -169,7 +169,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         {
             "counts__sent": 0,
             "counts__unsent": 10_000,
-            "by_generator__unsent": 10_000,
+            "by_generator__neglected": 10_000,
             "latency_ms__lateness__p99": None,
         },
         "invalid",

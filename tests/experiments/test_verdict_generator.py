@@ -29,7 +29,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "what it never sent made the difference",
         {"violations": 140, "counts__unsent": 45, "by_generator": {"violations": 45, "late": 0, "unsent": 45}},
         "invalid",
-        ["caused 45 of 140 violations by sending late, 45 of them never sent although a connection was free"],
+        ["caused 45 of 140 violations by sending late, 45 of them never sent; "],
     ),
     (
         "too few completed, for some came late by the generator alone",
@@ -68,6 +68,17 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     (
         "an abort counts the system's violations alone",
         {"aborted": ABORTED, "violations": 400, "by_generator__violations": 299},
+        "not held",
+        ["broke at 3.2 s"],
+    ),
+    (
+        "a short trial that was stopped: what waited for a connection was offered, whatever explains that it was late",
+        {
+            "aborted": ABORTED,
+            "violations": 78,
+            "counts": {"offered": 330, "sent": 0, "completed": 0, "late": 0, "unsent": 330},
+            "by_generator": {"violations": 3, "late": 0, "unsent": 3},
+        },
         "not held",
         ["broke at 3.2 s"],
     ),

@@ -118,7 +118,7 @@ def test_a_firewall_lets_the_other_hosts_reach_what_runs_and_nothing_else(three:
             host.run(["sh", "-ec", "ufw allow 22/tcp && ufw --force enable"]).check_returncode()
         assert reached(first.address, second) == set()
         done = person.runs("prepare", inventory, *SETTINGS)
-        shared = connections.of_all_plays(Document.read(Path(inventory)).parse(Inventory))
+        shared = connections.prefix(Document.read(Path(inventory)).parse(Inventory))
         assert list(ssh.sockets().glob(f"{shared}*")) == [], "Ansible's connections end with its run"
         for name in ("worker-1", "worker-2"):
             assert f"{name}: firewall: let the other hosts reach 123/udp, 2377/tcp, " in done.stdout

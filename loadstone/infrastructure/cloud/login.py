@@ -86,7 +86,7 @@ def close(folder: Path, names: Sequence[str]) -> None:
 
     if (folder / _CONFIG).exists():
         if (folder / INVENTORY).exists():
-            connections.end(connections.of_all_plays(Document.read(folder / INVENTORY).parse(Inventory)))
+            connections.close(connections.prefix(Document.read(folder / INVENTORY).parse(Inventory)))
         in_parallel(end, names)
 
 

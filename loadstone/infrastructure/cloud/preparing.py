@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.infrastructure.base import Say
-from loadstone.infrastructure.preparation.hosts import others
+from loadstone.infrastructure.preparation.hosts import roles_settings
 from loadstone.infrastructure.preparation.troubles import Trouble
 from loadstone.model.document import Document
 from loadstone.model.inventory import Inventory
@@ -23,9 +23,7 @@ def prepare(
 
     machines = Document.read(inventory).parse(Inventory)
     settings = {
-        "prepare_for": list(software),
-        "entry_ports": [f"{port}/tcp" for port in entry_ports],
-        "others": others(software, machines),
+        **roles_settings(software, entry_ports, machines),
         "clock_bound_us": clock_bound_s * 1e6,
         "clock_within_s": _CLOCK_WITHIN_S,
     }

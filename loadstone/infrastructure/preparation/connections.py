@@ -13,28 +13,28 @@ from loadstone.model.inventory import Inventory
 
 
 @contextmanager
-def of_a_play(inventory: Inventory) -> Iterator[str]:
-    """What the names of a play's sockets begin with; they end with it.
+def shared(inventory: Inventory) -> Iterator[str]:
+    """The prefix of a playbook's sockets, whose connections end with the block.
 
     By default Ansible names a connection by host, port and login alone: under another configuration of ssh the same
     name may be another machine.
     """
-    beginning = of_all_plays(inventory) + secrets.token_hex(3)
+    own = prefix(inventory) + secrets.token_hex(3)
     try:
-        yield beginning
+        yield own
     finally:
-        end(beginning)
+        close(own)
 
 
-def of_all_plays(inventory: Inventory) -> str:
-    """What the names of all begin with that were made under the inventory's configuration of ssh."""
+def prefix(inventory: Inventory) -> str:
+    """The prefix of all sockets that were made under the inventory's configuration of ssh."""
     return hashlib.sha256(str(inventory.ssh.config).encode()).hexdigest()[:6]
 
 
-def end(beginning: str) -> None:
-    """End those whose sockets' names begin so, also of a process that was killed."""
+def close(prefix: str) -> None:
+    """End the connections whose sockets have a prefix, also those of a process that was killed."""
 
-    def end_one(socket: str) -> None:
+    def close_one(socket: str) -> None:
         subprocesses.run(["ssh", "-F", "none", "-o", f"ControlPath={socket}", "-O", "exit", "--", "any"])
 
-    in_parallel(end_one, sorted(map(str, ssh.sockets().glob(f"{beginning}*-*"))))
+    in_parallel(close_one, sorted(map(str, ssh.sockets().glob(f"{prefix}*-*"))))

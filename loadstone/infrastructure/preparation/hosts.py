@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loadstone import plugins
@@ -33,7 +33,22 @@ def ansible_inventory(inventory: Inventory) -> dict[str, Any]:
     return {"all": {"hosts": dict(zip(inventory.hosts, in_parallel(variables, hosts), strict=True))}}
 
 
-def others(software: Sequence[str], inventory: Inventory) -> list[str]:
+def roles_settings(
+    software: Iterable[str], entry_ports: Iterable[int], inventory: Inventory, studies: bool = True
+) -> dict[str, Any]:
+    """Variables of the roles: what runs on the hosts, where requests enter, and who else reaches the ports of both.
+
+    ``studies``: whether this machine starts any there.
+    """
+    names = sorted(software)
+    return {
+        "prepare_for": names,
+        "entry_ports": [f"{port}/tcp" for port in sorted(entry_ports)],
+        "others": _others(names, inventory) if studies else [],
+    }
+
+
+def _others(software: Sequence[str], inventory: Inventory) -> list[str]:
     """The address of this machine if a study makes it reach the hosts by more than SSH, and it is none of them."""
     loads = not any("client" in host.roles for host in inventory.hosts.values())
     if not loads and not any(plugins.find("software", name).remote_api for name in software):

@@ -74,14 +74,14 @@ def play(
     with (
         temporary.directory("ansible") as folder,
         _interrupts() as interrupted,
-        connections.of_a_play(inventory) as connection,
+        connections.shared(inventory) as sockets,
     ):
         runner = ansible_runner.run(
             private_data_dir=folder,
             playbook=str(PLAYBOOKS / f"{playbook}.yaml"),
             inventory=ansible_inventory(inventory),
             extravars=dict(settings),
-            envvars=_environment(folder, connection),
+            envvars=_environment(folder, sockets),
             cmdline=" ".join(["--diff", *(["--check"] if check else []), *(["--ask-become-pass"] if password else [])]),
             passwords={r"^BECOME password.*:\s*$": password},
             event_handler=handle,
@@ -117,14 +117,14 @@ def _diff(found: Any) -> Iterator[str]:
             yield from (line for line in lines if not line.startswith("@@"))
 
 
-def _environment(folder: str, connection: str) -> dict[str, str]:
+def _environment(folder: str, sockets: str) -> dict[str, str]:
     """Our settings instead of a user's own, folders for this run alone, and the programs of this environment."""
     return {
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
         "ANSIBLE_HOME": folder,
         "ANSIBLE_LOCAL_TEMP": folder,
         "ANSIBLE_SSH_CONTROL_PATH_DIR": str(ssh.sockets()),
-        "ANSIBLE_SSH_CONTROL_PATH": f"%(directory)s/{connection}-%%C",
+        "ANSIBLE_SSH_CONTROL_PATH": f"%(directory)s/{sockets}-%%C",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
 

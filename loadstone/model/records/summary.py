@@ -87,11 +87,13 @@ class Latencies(Record):
 
 
 class ByGenerator(Record):
-    """What the generator alone caused: violations, answers that came late, and requests that it never sent."""
+    """What the generator alone caused: violations, answers that came late, and requests that were never sent."""
 
     violations: Whole = 0
     late: Whole = 0
     unsent: Whole = 0
+    neglected: Whole = 0
+    """Of those, a connection was free: load that was not offered."""
 
 
 class LessOwn(Record):

@@ -328,15 +328,18 @@ func (f *Findings) aborted() *Aborted {
 	return &Aborted{at, fmt.Sprintf("violations %d of %d planned exceed %.4g %%", f.Aborted.Violations, f.Planned, 100-f.SLO.Percentile)}
 }
 
-// ByGenerator counts what the generator alone caused: requests that violate the SLO, and the part of those late and unsent.
+// ByGenerator counts what the generator alone caused: requests that violate the SLO, the parts of those late and unsent,
+// and of the unsent those that it neglected: load that was not offered.
 type ByGenerator struct {
 	Violations int64 `json:"violations"`
 	Late       int64 `json:"late"`
-	Unsent     int64 `json:"unsent"` // due, a connection was free, never sent
+	Unsent     int64 `json:"unsent"`
+	Neglected  int64 `json:"neglected"` // a connection was free
 }
 
 func (b *ByGenerator) Add(o ByGenerator) {
 	b.Violations += o.Violations
 	b.Late += o.Late
 	b.Unsent += o.Unsent
+	b.Neglected += o.Neglected
 }

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.deployment import Replica
-from loadstone.orchestration.waves import waves
+from loadstone.orchestration.start_order import start_order
 from tests.orchestration.docker_deployments import hotel
 
 
@@ -19,7 +19,7 @@ def replica(service: str, *needs: str, **more: object) -> Replica:
 def test_images_of_others_start_after_what_they_need() -> None:
     image = {"image": "x/y:1"}
     edge, carts = replica("edge", "carts", "front", **image), replica("carts", "db", **image)
-    assert waves([edge, carts, replica("front", **image), replica("db", **image)]) == [
+    assert start_order([edge, carts, replica("front", **image), replica("db", **image)]) == [
         ["front", "db"],
         ["carts"],
         ["edge"],
@@ -28,12 +28,12 @@ def test_images_of_others_start_after_what_they_need() -> None:
 
 def test_our_own_start_at_once_and_what_passes_requests_on_after_them() -> None:
     proxy = replica("nginx", "front", in_front=True)
-    assert waves([proxy, replica("front", "geo"), replica("geo")]) == [["front", "geo"], ["nginx"]]
+    assert start_order([proxy, replica("front", "geo"), replica("geo")]) == [["front", "geo"], ["nginx"]]
 
 
 def test_what_is_not_started_is_not_waited_for() -> None:
-    assert waves([replica("carts", "db", image="x/y:1")]) == [["carts"]]
-    assert waves([]) == []
+    assert start_order([replica("carts", "db", image="x/y:1")]) == [["carts"]]
+    assert start_order([]) == []
 
 
 @given(st.lists(st.tuples(st.booleans(), st.sets(st.integers(0, 9))), max_size=10))
@@ -42,7 +42,7 @@ def test_each_service_is_in_one_group_and_behind_its_needs(drawn: list[tuple[boo
         replica(str(number), *(str(need) for need in needs if need < number), image="x/y:1" if foreign else None)
         for number, (foreign, needs) in enumerate(drawn)
     ]
-    found = waves(made)
+    found = start_order(made)
     at = {name: number for number, group in enumerate(found) for name in group}
     assert sorted(at) == sorted(each.service for each in made) and sum(map(len, found)) == len(made)
     for each in made:

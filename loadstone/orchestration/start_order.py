@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from loadstone.model.deployment import Replica
 
 
-def waves(replicas: Iterable[Replica]) -> list[list[str]]:
+def start_order(replicas: Iterable[Replica]) -> list[list[str]]:
     """The services in groups, each of which is started once the one before it is ready.
 
     What passes requests on, and an image of others, may look up the names of what it needs only once, when it starts,
