@@ -38,7 +38,7 @@ Arrival = Annotated[str, _option("NAME", "poisson, constant, zipf, or {process: 
 Duration = Annotated[str, _option("TIME", "The measured window.")]
 Warmup = Annotated[str, _option("TIME", "Warm-up with increasing load before the window; not counted.")]
 Slo = Annotated[list[str] | None, _option("P=TIME", "A gate, such as p99=200ms: exit with 5 if it is not met.")]
-Seed = Annotated[int, _option(None, "The same seed sends the same requests at the same times.")]
+Seed = Annotated[int, _option("N", "The same seed sends the same requests at the same times.")]
 Wait = Annotated[str, _option("HOW", "auto, precise, tick or spin: how threads wait for the next send time.")]
 Target = Annotated[str | None, _option("URL", "TARGET as an option.", None, "--target")]
 Dataset = Annotated[

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 import loadstone
 from loadstone.cli.app import err, out
@@ -43,27 +43,30 @@ VERBS = {
 
 
 class Verb(TyperCommand):
-    """Its help names no type of flags, which have no value to write."""
+    """Its help names no types of Python: flags have no value to write, and names of arguments say what they are."""
 
     def get_params(self, ctx: Any) -> Any:
-        return _without_types_of_flags(super().get_params(ctx))
+        return _without_types(super().get_params(ctx))
 
 
 class Verbs(TyperGroup):
     """Imports a verb's module when it is run or its options are completed; the list of verbs needs no module."""
 
     def get_params(self, ctx: Any) -> Any:
-        return _without_types_of_flags(super().get_params(ctx))
+        return _without_types(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
         return name, verb(name) if name in VERBS else None, rest  # while completing, a name may be wrong
 
 
-def _without_types_of_flags(parameters: Any) -> Any:
-    for each in parameters:
-        if isinstance(each, TyperOption) and each.is_flag:
-            each.metavar = ""
+def _without_types(parameters: Any) -> Any:
+    flags = [each for each in parameters if isinstance(each, TyperOption) and each.is_flag]
+    arguments: list[Any] = [each for each in parameters if isinstance(each, TyperArgument)]
+    for flag in flags:
+        flag.metavar = ""
+    for argument in arguments:
+        argument.display_type_rich = lambda ctx: None
     return parameters
 
 

@@ -30,7 +30,8 @@ def stone_binary() -> Path:
 def reference_ms() -> float | None:
     """How long a computation that is always the same takes on this machine, now; None where it cannot be timed.
 
-    About 60 ms of processor time in 15 parts, of which this is the median, in milliseconds.
+    About 60 ms of processor time in 15 parts (encoding JSON, as services do), of which this is the median, in
+    milliseconds.
     """
     try:
         command = [str(stone_binary()), "reference"]

@@ -38,6 +38,7 @@ def test_help_lists_every_verb_and_each_has_an_example(say: RunCommand) -> None:
         assert re.search(rf"\b{name}\b", overview)
         code, text, _ = say(name, "--help")
         assert code == 0 and f"loadstone {name}" in text and "Example" in text
+        assert not re.search(r"<\w+>", text), "what a value is stands in its name, not in Python's type"
 
 
 def test_a_wrong_verb_or_option_is_bad_input(say: RunCommand) -> None:

@@ -197,13 +197,13 @@ class MadeMachines(Infrastructure):
         return inventory
 
     def _prepare(self, inventory: Path, software: str, entry_ports: Sequence[int], say: Say) -> None:
-        """Once for each software that runs on them, and again where machines were added."""
-        there = held.load(self._name)
-        if there is None or software in there.prepared or not self._wanted.prepare:
+        """Once for each software that runs on them, and again where machines were added or other ports are needed."""
+        there, ports = held.load(self._name), sorted(entry_ports)
+        if there is None or not self._wanted.prepare or (software in there.prepared and ports == there.entry_ports):
             return
         prepared = sorted({*there.prepared, software})
-        _refuse(preparing.prepare(inventory, prepared, entry_ports, self._wanted.clock_bound, say))
-        held.save(self._name, self.name, there.model_copy(update={"prepared": prepared}))
+        _refuse(preparing.prepare(inventory, prepared, ports, self._wanted.clock_bound, say))
+        held.save(self._name, self.name, there.model_copy(update={"prepared": prepared, "entry_ports": ports}))
 
     def _marked(self, nodes: Sequence[Node]) -> list[Node]:
         return [node.model_copy(update={"emulated": self.emulated}) for node in nodes]

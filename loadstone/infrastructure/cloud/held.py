@@ -30,6 +30,8 @@ class Held(Model):
     ready: bool = False
     prepared: list[str] = []
     """The software for which all of them are prepared."""
+    entry_ports: list[int] = []
+    """The ports of applications' entries that preparation opened on them."""
     kept: bool = False
 
     def cost(self, now: datetime) -> str:

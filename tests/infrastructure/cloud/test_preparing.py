@@ -153,6 +153,12 @@ def test_kept_machines_are_not_prepared_again(roles: Roles) -> None:
     assert len(roles.played) == 1
 
 
+def test_kept_machines_open_the_ports_of_another_study(roles: Roles) -> None:
+    for ports in ([5000], [5000], [8080]):
+        machines().acquire("process", 0, quiet, ports)
+    assert [each["entry_ports"] for each in roles.played] == [["5000/tcp"], ["8080/tcp"]]
+
+
 def test_an_image_that_has_everything_is_left_as_it_is(roles: Roles) -> None:
     machines(prepare=False).acquire("process", 0, quiet)
     assert roles.played == [] and held.listed()[MACHINES].prepared == []
