@@ -115,7 +115,7 @@ def test_what_hosts_lack_is_one_message_each_and_exit_code_3(user: User, three: 
             printed = user.runs("run", "study.yaml", expect=3)
             lines = (printed.stdout + printed.stderr).splitlines()
             (complaint,) = [line for line in lines if message in line]
-            assert "worker-2: " in complaint, lines
+            assert complaint.startswith("error: worker-2: ") and complaint.count("worker-2: ") == 1, lines
             assert user.trials() == {} and three.groups() == set()
     finally:
         known.write_text(right)

@@ -114,8 +114,8 @@ class MadeMachines(Infrastructure):
             hosts = Hosts(self.cluster.model_copy(update={**cluster, "instances": None}), self.entry_name)
             found = hosts.preflight(software, managers)
             for warning in (each for each in found if each.level == "warning"):
-                say(f"warning: {warning.message}")
-            _refuse((each.message, each.remedy) for each in found if each.level == "error")
+                say(f"warning: {warning.what}: {warning.message}")
+            _refuse((f"{each.what}: {each.message}", each.remedy) for each in found if each.level == "error")
             self._hosts = hosts
         except BaseException as error:
             try:

@@ -187,7 +187,8 @@ class Hosts(Infrastructure):
         try:
             facts = connect(name, self._reach(name)).facts()
         except LoadstoneError as error:
-            raise DeploymentError(*checks.explained(name, error, self._inventory.hosts[name])) from None
+            message, remedy = checks.explained(name, error, self._inventory.hosts[name])
+            raise DeploymentError(f"{name}: {message}", remedy) from None
         return Node(
             name=name,
             role="worker",

@@ -35,32 +35,31 @@ def look(name: str, machine: Machine, host: InventoryHost, listed: str) -> Findi
     free = min(facts.disks.values(), default=0)
     if used:
         claim = next((each for each in used if each.deployment == CLAIM), used[0])
-        return Finding(name, "error", f"{name}: another study uses this host: {claim.owner}", WHEN_USED)
+        return Finding(name, "error", f"another study uses this host: {claim.owner}", WHEN_USED)
     if facts.unlimited_because:
-        message = f"{name}: limits cannot be set there: {facts.unlimited_because}"
+        message = f"limits cannot be set there: {facts.unlimited_because}"
         return Finding(name, "error", message, "mount its control groups, with cpu, cpuset and memory")
     if free < _LEAST_DISK:
         folder = min(facts.disks, key=lambda path: facts.disks[path])
-        message = f"{name}: its disk is full: {folder} has {format_memory(free // 2**20 * 2**20)} left"
+        message = f"its disk is full: {folder} has {format_memory(free // 2**20 * 2**20)} left"
         return Finding(name, "error", message, f"make room: {format_memory(_LEAST_DISK)} at least")
     if abs(offset) > _MOST_OFFSET_S:
         way = "ahead of" if offset > 0 else "behind"
-        message = f"{name}: its clock is {abs(offset):.1f} s {way} this machine's"
+        message = f"its clock is {abs(offset):.1f} s {way} this machine's"
         return Finding(name, "error", message, "set both by NTP, such as chrony, and wait until they agree")
     try:
         machine.ports(host.address, [_PORT])
     except LoadstoneError:
-        message = f"{name}: it has no address {host.address} on which replicas could listen"
+        message = f"it has no address {host.address} on which replicas could listen"
         return Finding(name, "error", message, f"correct `address` in {listed}")
     size = f"{len(facts.cpus)} cores, {format_memory(facts.memory_available // 2**20 * 2**20)} available"
     return Finding(name, "ok", f"{facts.os}, {facts.arch}, {size}")
 
 
 def explained(name: str, error: LoadstoneError, host: InventoryHost) -> tuple[str, str]:
-    """What is wrong with a host that failed so, with its name and its owner; and the remedy."""
+    """What is wrong with a host that failed so, with its owner and without its name; and the remedy."""
     message, _, remedy = str(error).partition("\n  ")
-    named = message if message.startswith(f"{name}: ") else f"{name}: {message}"
-    return f"{named}{f' (ask {host.owner})' if host.owner else ''}", remedy
+    return f"{message.removeprefix(f'{name}: ')}{f' (ask {host.owner})' if host.owner else ''}", remedy
 
 
 def software(kind: Software, managers: Sequence[Machine], workers: Sequence[Machine], install: bool) -> list[Finding]:
@@ -72,7 +71,7 @@ def software(kind: Software, managers: Sequence[Machine], workers: Sequence[Mach
     missing = preflight.missing_tools(kind, machines)
     if install and missing:
         packages = {name: ", ".join(sorted(set(tools.values()))) for name, tools in missing.items()}
-        return [Finding(name, "warning", f"{name}: {these} will be installed") for name, these in packages.items()]
+        return [Finding(name, "warning", f"{these} will be installed") for name, these in packages.items()]
 
     def remedy(name: str, package: str) -> str:
         return f"sudo apt-get install -y {package} on {name}, or set cluster.install: true, which does that"

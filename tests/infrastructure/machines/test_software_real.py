@@ -112,7 +112,7 @@ def test_no_engine_is_installed(two: SshHosts) -> None:
         remedy = "sudo apt-get install -y docker.io on worker-2, or set cluster.install: true, which does that"
         assert found.remedy == remedy
         (found,) = findings(two, install=True)
-        assert (found.level, found.message) == ("warning", "worker-2: docker.io will be installed")
+        assert (found.level, found.message) == ("warning", "docker.io will be installed")
 
 
 def test_packages_are_installed_where_they_are_missing_and_start_no_service(two: SshHosts) -> None:

@@ -158,7 +158,7 @@ def test_a_host_key_that_is_not_the_known_one(three: SshHosts, known: str, messa
     file.write_text("\n".join([*lines, *([f"{host.address} {key}"] if known == "changed" else [])]) + "\n")
     try:
         found = finding(three)
-        assert message in found.message and "worker-2" in found.message
+        assert message in found.message and "worker-2" in found.what
     finally:
         file.write_text(right)
 
@@ -196,7 +196,7 @@ def test_a_full_disk(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_clock_that_is_off(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Base, "clock_offset_s", lambda self: -60.0)
     found = provider(three).preflight("process", 0)
-    assert {finding.message.partition(": ")[2] for finding in found} == {"its clock is 60.0 s behind this machine's"}
+    assert {finding.message for finding in found} == {"its clock is 60.0 s behind this machine's"}
 
 
 def test_an_address_that_the_host_does_not_have(three: SshHosts) -> None:
