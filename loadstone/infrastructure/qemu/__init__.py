@@ -105,7 +105,8 @@ class InGuests(_Hosts):
         nodes = self._as_guests(nodes_of(emulated), emulated)
         emulated.start_switch()
         assert self._guests is not None
-        say(f"booting {len(nodes) - 1} virtual machines ({nodes[-1].guest.accelerator if nodes[-1].guest else ''})")
+        count, guest = len(nodes) - 1, nodes[-1].guest
+        say(f"booting {count} virtual machine{'' if count == 1 else 's'} ({guest.accelerator if guest else ''})")
         self._guests.start(made)
         return nodes
 
