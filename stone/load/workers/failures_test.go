@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -103,8 +102,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	begin := func(load.Member, string) (*link, *process, error) {
-		toThem, fromUs := io.Pipe()
-		toUs, fromThem := io.Pipe()
+		toThem, fromUs := pipe()
+		toUs, fromThem := pipe()
 		ended.Go(func() {
 			if err := Serve(context.Background(), toThem, fromThem); err == nil || !strings.Contains(err.Error(), "the coordinator is lost") {
 				t.Errorf("a worker ended with %v", err)

@@ -11,10 +11,19 @@ import (
 	"time"
 )
 
+// pipe is one of the kernel's, as there is to the command of a worker: it takes much before anything is read.
+func pipe() (reader, writer *os.File) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	return reader, writer
+}
+
 // pair is two links that are connected.
 func pair() (ours, theirs *link) {
-	toThem, fromUs := io.Pipe()
-	toUs, fromThem := io.Pipe()
+	toThem, fromUs := pipe()
+	toUs, fromThem := pipe()
 	return newLink(toUs, fromUs), newLink(toThem, fromThem)
 }
 

@@ -74,8 +74,8 @@ func (s *target) text(t *testing.T, keys map[string]any) []byte {
 // inProcess starts load workers in this process, and returns what ends them.
 func inProcess(ctx context.Context) starter {
 	return func(load.Member, string) (*link, *process, error) {
-		toThem, fromUs := io.Pipe()
-		toUs, fromThem := io.Pipe()
+		toThem, fromUs := pipe()
+		toUs, fromThem := pipe()
 		go func() {
 			defer fromThem.Close()
 			_ = Serve(ctx, toThem, fromThem) // the coordinator learns why it failed

@@ -71,9 +71,20 @@ func (s *Server) Serve(listener net.Listener) error {
 		case err != nil:
 			return err
 		default:
-			s.serving.Go(func() { s.converse(connection) })
+			s.begin(connection)
 		}
 	}
+}
+
+// begin serves a connection, unless it was accepted while the server stops: nothing is added to what Stop waits for.
+func (s *Server) begin(connection net.Conn) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.stopping {
+		_ = connection.Close()
+		return
+	}
+	s.serving.Go(func() { s.converse(connection) })
 }
 
 // Stop lets requests in flight end, but not longer than patience, and closes every connection.

@@ -3,6 +3,7 @@ package httpserver
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -244,6 +246,32 @@ func TestStop(t *testing.T) {
 		}
 	}
 	<-stopped
+}
+
+// Connections that are accepted while the server stops are closed; nobody is served after it has stopped.
+func TestStopWhileConnectionsCome(t *testing.T) {
+	t.Parallel()
+	s, address := start(t, handler)
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for {
+				connection, err := net.Dial("tcp", address)
+				if err != nil {
+					return // the listener is closed
+				}
+				_, _ = io.ReadAll(connection) // until it is closed from there
+				_ = connection.Close()
+			}
+		})
+	}
+	s.Stop(time.Minute)
+	callers.Wait()
+	ours, theirs := net.Pipe()
+	s.begin(theirs)
+	if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("a connection that came too late: %v", err)
+	}
 }
 
 // A handler that never ends does not keep a stop beyond its patience.
