@@ -248,7 +248,7 @@ func TestStop(t *testing.T) {
 	<-stopped
 }
 
-// Connections that are accepted while the server stops are closed; nobody is served after it has stopped.
+// Connections that are accepted while the server stops are closed; none is served after it has stopped.
 func TestStopWhileConnectionsCome(t *testing.T) {
 	t.Parallel()
 	s, address := start(t, handler)
