@@ -31,7 +31,7 @@ def test_marked(): work()
 
 
 def test_only_a_pure_test_that_computes_too_long_fails(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("BUDGET_S = 15.0", "BUDGET_S = 0.2"))
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("BUDGET_S = 60.0", "BUDGET_S = 0.2"))
     pytester.makeini("[pytest]\nmarkers = slow")
     pytester.makepyfile(TESTS)
     ran = pytester.runpytest_inprocess("-p", "no:cacheprovider")

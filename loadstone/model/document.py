@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -22,6 +23,8 @@ ModelType = TypeVar("ModelType", bound=Model)
 
 _MOST_REPEATED = 100_000
 """Values that aliases may add to a document."""
+_LINE_ENDS = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""YAML ends lines as Unix, Windows and old Macs do, and as Unicode may."""
 
 
 class Document:
@@ -30,6 +33,7 @@ class Document:
     def __init__(self, text: str, file: Path | str) -> None:
         self.file = file
         self._lines: dict[KeyPath, int] = {}
+        self._last_line = len(_LINE_ENDS.findall(text)) + 1
         self._most_values = len(text) + _MOST_REPEATED
         self._overrides: dict[KeyPath, str] = {}
         self._from: dict[KeyPath, KeyPath] = {}
@@ -106,7 +110,7 @@ class Document:
         return True
 
     def _construct(self, node: yaml.Node, path: KeyPath) -> Any:
-        line = node.start_mark.line + 1
+        line = self._line_of(node)
         self._lines.setdefault(path, line)
         if len(self._lines) > self._most_values:  # without aliases, each value needs a character at least
             raise InputError([Problem(self.file, line, dotted(path), "its aliases (*name) add too many values")])
@@ -120,12 +124,16 @@ class Document:
             return [self._construct(item, (*path, index)) for index, item in enumerate(node.value)]
         return yaml12.value(node)
 
+    def _line_of(self, node: yaml.Node) -> int:
+        """The parser places a value that is missing at the end of a file on the line after its last."""
+        return min(node.start_mark.line + 1, self._last_line)
+
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str | int, Any]:
         result: dict[str | int, Any] = {}
         for key_node, value_node in node.value:
             # A key is always text, also where it looks like something else: `1:`, `true:`.
             key = key_node.value
-            line = key_node.start_mark.line + 1
+            line = self._line_of(key_node)
             if not isinstance(key, str):
                 raise InputError([Problem(self.file, line, dotted(path), "a key must be a word")])
             if key in result:

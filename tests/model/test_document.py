@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loadstone.model import yaml12
@@ -82,6 +82,7 @@ def test_values_mean_what_yaml_1_2_says(written: str, value: object) -> None:
     assert Document(f"key: {written}\n", "f.yaml").data == {"key": value}
 
 
+@example("---")
 @given(st.text(alphabet="ab:-[]{}&|>'\"#,? \n019.", max_size=40))
 def test_the_fast_reader_and_the_explaining_one_read_the_same(text: str) -> None:
     try:
