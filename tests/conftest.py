@@ -15,9 +15,9 @@ from tests.support.servers import server
 __all__ = ["cluster_user", "open_folder", "own_folders", "server", "shared_clusters"]
 
 BUDGET_S = 60.0
-"""CPU seconds of a test without a marker. Of the processor, not of the clock, so that waiting costs nothing; ten
-times what any needs on an idle machine: beside a busy neighbour on the other thread of a core each second does a
-fraction, and tests that needed 5 were seen to need 19."""
+"""CPU seconds of a test without a marker. Of the processor, not of the clock, so that waiting costs nothing; three
+times the most that any was seen to use, on a machine whose cores a neighbour slowed down to half: it is for tests that
+belong under a marker, not for slow machines."""
 
 FREE = ("slow", "servers", "system", "root", "docker", "clusters", "nomad", "kubernetes", "long")
 """Markers of tests without a budget."""

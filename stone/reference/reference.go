@@ -14,13 +14,13 @@ import (
 
 const (
 	chunks  = 15
-	answers = 400 // encoded in a chunk: about 4 ms at 3 GHz
+	answers = 400 // encoded in a chunk: about 3 ms, twice as long on a core that is shared
 )
 
 type hotel struct {
-	ID       string   `json:"id"`
-	Name     string   `json:"name"`
-	Lat, Lon float64  `json:",omitempty"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Lat, Lon float64
 	Rooms    []string `json:"rooms"`
 }
 

@@ -82,7 +82,6 @@ def test_values_mean_what_yaml_1_2_says(written: str, value: object) -> None:
     assert Document(f"key: {written}\n", "f.yaml").data == {"key": value}
 
 
-@example("---")
 @given(st.text(alphabet="ab:-[]{}&|>'\"#,? \n019.", max_size=40))
 def test_the_fast_reader_and_the_explaining_one_read_the_same(text: str) -> None:
     try:
@@ -168,6 +167,8 @@ def test_no_text_does_worse_than_being_refused(text: str) -> None:
     _read(text)
 
 
+@example("---")
+@example("x:\n---")
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"#%@,?~ \n\t019.", max_size=60))
 def test_no_text_of_yaml_signs_does_worse_than_being_refused(text: str) -> None:
     _read(text)
