@@ -28,8 +28,9 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then env DEBIAN_FRONTEND=noninteractive "$@"; else sudo -n env DEBIAN_FRONTEND=noninteractive "$@"; fi
 }
 apt_get() { logged as_root apt-get -o DPkg::Lock::Timeout=300 "$@"; }
-# of_debian PACKAGE: is it known, and Debian's own? Where no package lists were ever fetched, nothing is known.
-of_debian() { apt-cache show "$1" 2>/dev/null | grep -q '^Maintainer:.*debian'; }
+# of_debian PACKAGE: is it known, and Debian's own? Where no package lists were ever fetched, nothing is known. grep reads to the end:
+# with -q it would stop at the first match, and apt-cache would fail for want of a reader.
+of_debian() { apt-cache show "$1" 2>/dev/null | grep '^Maintainer:.*debian' >/dev/null; }
 is_known() { [ -n "$(apt-cache show "$1" 2>/dev/null)" ]; }
 # disable SERVICE: it is not to start at the next boot. It may have a script, a unit of systemd, or both.
 disable() {

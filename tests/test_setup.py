@@ -14,7 +14,8 @@ TOOLS = ("bash", "cat", "date", "dirname", "env", "grep", "mkdir", "sed", "tail"
 THERE = ("memcached", "redis-server", "postgres", "nginx", "prometheus", "docker", "dockerd", "docker-compose")
 THERE += ("containerd", "runc", "docker-registry", "conntrack", "iptables", "ip", "tc", "haproxy", "openssl")
 THERE += ("stress-ng",)
-DEBIAN = "Maintainer: Debian Chromium Team <chromium@packages.debian.org>"
+DEBIAN = "Maintainer: Debian Chromium Team <chromium@packages.debian.org>\nDescription: " + 20_000 * "browser "
+"""Longer than a pipe holds, as the records of some versions of a package are."""
 UBUNTU = "Maintainer: Ubuntu Developers <ubuntu@lists.ubuntu.com>\nOriginal-Maintainer: Someone <x@packages.debian.org>"
 CNI, UNIT, SCRIPT = (
     Path("/usr/lib/cni/bridge"),
