@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# go-test.sh [race]: Go's tests, each package once. With the race detector where goroutines meet, which is where a package starts them
-# or locks; with "race" in all. A whole application is many handlers over the same platform: the smallest stands for all of them.
+# go-test.sh [race]: Go's tests, each package once. With the race detector where goroutines meet, which is where a package starts them;
+# with "race" in all. A whole application is many handlers over the same platform: the smallest stands for all of them.
 # The race detector needs a C compiler; without one the same tests run plainly.
 source "$(dirname "$0")/common.sh"
 cd stone
@@ -12,11 +12,11 @@ if ! command -v cc >/dev/null; then
 fi
 if [ "${1:-}" = race ]; then CGO_ENABLED=1 exec "${test[@]}" -race ./...; fi
 
-concurrent=$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s*go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' . |
+concurrent=$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s*go (func|[a-zA-Z.]+)\(|\.Go\(func' . |
     xargs -n 1 dirname | grep -vE '^\./(apps|cmd)/' | sort -u)
 raced=(./apps/shop $concurrent)
 mapfile -t plain < <(go list -f '{{.Dir}}' ./... | sed "s#^$PWD#.#" | grep -vxF "$(printf '%s\n' "${raced[@]}")")
 failed=0
 CGO_ENABLED=1 "${test[@]}" -race "${raced[@]}" || failed=1
-"${test[@]}" "${plain[@]}" || failed=1
+"${test[@]}" -p 4 "${plain[@]}" || failed=1 # whole applications: they wait for stores more than they compute
 exit $failed

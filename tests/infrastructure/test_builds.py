@@ -32,7 +32,6 @@ list)
     echo "go: downloading example.com/fast v1.2.3"
     printf 'fast\\nslow\\nexample.com/main\\n' ;;
 build)
-    mkdir -p "$GOCACHE"
     printf 'fast\\nslow\\nexample.com/main\\n'
     while [ "$1" != -o ]; do shift; done
     echo "#!/bin/sh" > "$2"
@@ -47,7 +46,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The first folder of the PATH, empty; the cache is empty too, and no real Go is in reach."""
     folder = tmp_path / "programs"
     folder.mkdir()
-    for tool in ("sh", "nice", "chmod", "mkdir"):
+    for tool in ("sh", "nice", "chmod"):
         (folder / tool).symlink_to(Path(shutil.which(tool) or "").resolve())
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -172,7 +171,7 @@ def test_the_place_in_the_cache_changes_with_the_module(tmp_path: Path, monkeypa
     assert len(set(places)) == 5
 
 
-def test_a_failed_build_reports_the_end_of_go_s_output_and_keeps_what_is_compiled(programs: Path) -> None:
+def test_a_failed_build_reports_the_end_of_go_s_output_and_keeps_all_of_it(programs: Path) -> None:
     lines = "\\n".join(f"line {number}" for number in range(1, 11))
     put_go(programs, after=f"printf '{lines}\\n'; exit 1")
     with pytest.raises(PreflightError) as failure:
@@ -182,7 +181,7 @@ def test_a_failed_build_reports_the_end_of_go_s_output_and_keeps_what_is_compile
     message = str(failure.value)
     assert message.startswith(f"consul 1.14.11 could not be built; `go build` says:\n{shown}\n  all of it is in {log};")
     assert "line 1\nline 2\n" in log.read_text()
-    assert left(recipes.cache_folder()) == {"consul.log", ".compiled"}
+    assert left(recipes.cache_folder()) == {"consul.log"}
     assert missing("consul").level == "warning"
 
 

@@ -15,6 +15,8 @@ from tests.report.chromium import DRAWN, Chromium
 from tests.report.conftest import no_figures
 from tests.synthetic import Synthetic
 
+pytestmark = pytest.mark.slow
+
 AXE = Path(__file__).parents[2] / ".build/axe/node_modules/axe-core/axe.min.js"
 CHECK = f"""
 (async () => {{
@@ -104,8 +106,7 @@ def shown(
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: make setup-test")
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 768, 420])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (768, False), (420, True)])
 def test_axe_finds_no_violation(shown: Path, chromium: Chromium, width: int, dark: bool) -> None:
     chromium.open(shown, width, dark)
     chromium.evaluate(AXE.read_text(encoding="utf-8") + "\nvoid 0")

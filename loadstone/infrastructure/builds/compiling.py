@@ -65,11 +65,10 @@ def build(recipe: BuildRecipe, say: Say) -> Path:
 
 
 def _compile(recipe: BuildRecipe, progress: Progress, lock: IO[str]) -> None:
-    # Compiled packages go to a cache of our own: it is removed with success, and after a failure the next try goes on.
-    compiled = cache_folder() / ".compiled"
+    # Compiled packages are in Go's own cache: all builds share the standard library there, and after a failure the next try goes on.
     part = cache_folder() / f".{recipe.name}.part"
     log = cache_folder() / f"{recipe.name}.log"
-    environment = {**os.environ, **recipe.environment, "GOCACHE": str(compiled)}
+    environment = {**os.environ, **recipe.environment}
     listing = ["list", *recipe.options, "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", recipe.package]
     building = ["build", *recipe.options, "-v", "-p", "2", "-o", str(part), recipe.package]
     try:
@@ -82,7 +81,6 @@ def _compile(recipe: BuildRecipe, progress: Progress, lock: IO[str]) -> None:
         os.replace(part, recipe.cached)
     finally:
         part.unlink(missing_ok=True)
-    shutil.rmtree(compiled, ignore_errors=True)
     log.unlink()
 
 

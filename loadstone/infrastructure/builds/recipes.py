@@ -33,7 +33,8 @@ class BuildRecipe:
     download_mb: int
     """Modules that Go fetches for it."""
     disk_mb: int
-    """Disk while building: modules, packed and unpacked (Go keeps them), and compiled packages (removed in the end)."""
+    """Disk for building: modules, packed and unpacked, and compiled packages; Go keeps the latter for days, the former until
+    ``go clean -modcache``."""
 
     @property
     def module(self) -> Path:

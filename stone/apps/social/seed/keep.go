@@ -52,12 +52,13 @@ func (s *Seed) restore(ctx context.Context, in *seeding.Opened) error {
 	})
 }
 
-// everywhere does something to all collections and to the home timelines, at the same time.
+// everywhere does something to all collections and to the home timelines, at the same time. A failure cancels none of the others:
+// a cancelled statement may still end in its server, after what is done next.
 func (s *Seed) everywhere(ctx context.Context, in *seeding.Opened, what string,
 	documented func(context.Context, documents.Collection) error, timelines func(ctx context.Context, home, kept *goredis.Client) error,
 ) error {
 	in.Progress.Begin(what, len(s.parts)+1)
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group
 	for _, part := range s.parts {
 		group.Go(func() error {
 			defer in.Progress.Add(1)
