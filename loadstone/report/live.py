@@ -64,7 +64,9 @@ class LivePage:
         while running():
             began = time.monotonic()
             if self.refresh():
-                time.sleep((time.monotonic() - began) * (1 / SHARE - 1))
+                rested = time.monotonic() + (time.monotonic() - began) * (1 / SHARE - 1)
+                while running() and time.monotonic() < rested:
+                    time.sleep(LOOK_S)
             time.sleep(LOOK_S)
         self.refresh()
         self._tell("end", text="The run has ended; this page stays as it is.")

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from loadstone.infrastructure import temporary
 
 KILLED = """
@@ -40,6 +42,15 @@ def test_a_folder_of_another_boot_is_left_over(tmp_path: Path) -> None:
         old = tmp_path / Path(live).name.replace(boot, "00000000")
         old.mkdir()
         assert temporary.sweep(tmp_path) == [old]
+
+
+@pytest.mark.root
+def test_the_folder_of_a_process_that_a_container_cannot_see_stays(tmp_path: Path) -> None:
+    sweep = "from loadstone.infrastructure import temporary; temporary.sweep()"
+    inside = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", sweep]
+    with temporary.directory("ansible", tmp_path) as live:
+        subprocess.run(inside, env={**os.environ, "TMPDIR": str(tmp_path)}, check=True, timeout=60)
+        assert Path(live).is_dir()
 
 
 KEYS = """
