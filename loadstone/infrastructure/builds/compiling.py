@@ -65,7 +65,7 @@ def build(recipe: BuildRecipe, say: Say) -> Path:
 
 
 def _compile(recipe: BuildRecipe, progress: Progress, lock: IO[str]) -> None:
-    # Compiled packages are in Go's own cache: all builds share the standard library there, and after a failure the next try goes on.
+    # Compiled packages go to Go's own cache: builds share the standard library, and after a failure the next one goes on.
     part = cache_folder() / f".{recipe.name}.part"
     log = cache_folder() / f"{recipe.name}.log"
     environment = {**os.environ, **recipe.environment}
