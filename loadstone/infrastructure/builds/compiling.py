@@ -65,7 +65,7 @@ def build(recipe: BuildRecipe, say: Say) -> Path:
 
 
 def _compile(recipe: BuildRecipe, progress: Progress, lock: IO[str]) -> None:
-    # Compiled packages go to Go's own cache: builds share the standard library, and after a failure the next one goes on.
+    # Compiled packages are in Go's cache: builds share the standard library, and the next try goes on after a failure.
     part = cache_folder() / f".{recipe.name}.part"
     log = cache_folder() / f"{recipe.name}.log"
     environment = {**os.environ, **recipe.environment}

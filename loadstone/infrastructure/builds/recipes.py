@@ -33,8 +33,8 @@ class BuildRecipe:
     download_mb: int
     """Modules that Go fetches for it."""
     disk_mb: int
-    """Disk for building: modules, packed and unpacked, and compiled packages. Go removes the latter some days after their
-    last use, and modules with ``go clean -modcache``."""
+    """Disk for building: modules, packed and unpacked, and compiled packages. Go removes the latter after some
+    days without use, and modules with ``go clean -modcache``."""
 
     @property
     def module(self) -> Path:
