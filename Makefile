@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 BENCH ?=
 RUN := .venv/bin
+# Images of containers often set it, and then every command compiles all that it imports: half of a short one's time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo check test test-long lint vulnerabilities lock bench clean setup setup-clusters setup-test generate docs site wheels
 
