@@ -4,6 +4,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PATH:/usr/sbin:/sbin:/usr/local/go/bin" LC_ALL=C.UTF-8
 # Without paths in what it compiles, every checkout on a machine shares what Go has built.
 export GOFLAGS="${GOFLAGS:--trimpath}"
+# As `stone` is built, so that its packages are not compiled again for its tests.
+export CGO_ENABLED=0
 mkdir -p .build
 log=$PWD/.build/setup.log
 

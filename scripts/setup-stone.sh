@@ -25,6 +25,6 @@ version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' loadstone/__init__.py)
 vcs=false
 if git rev-parse HEAD >/dev/null 2>&1; then vcs=auto; fi
 cd stone
-export CGO_ENABLED=0 GOTOOLCHAIN=auto
+export GOTOOLCHAIN=auto
 logged go build -trimpath -buildvcs="$vcs" -ldflags "-s -w -X main.version=$version" -o ../.build/stone.part ./cmd/stone
 mv ../.build/stone.part ../.build/stone
