@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# go-test.sh [race]: Go's tests, each package once. With the race detector where goroutines meet, which is where a package starts them;
-# with "race" in all. A whole application is many handlers over the same platform: the smallest stands for all of them.
+# go-test.sh [race]: Go's tests, each package once. With the race detector where goroutines meet, which is where a package starts them,
+# other than applications, which are handlers over the same platform, and what is only for tests; with "race" in all.
 # The race detector needs a C compiler; without one the same tests run plainly.
 source "$(dirname "$0")/common.sh"
 cd stone
@@ -12,9 +12,8 @@ if ! command -v cc >/dev/null; then
 fi
 if [ "${1:-}" = race ]; then CGO_ENABLED=1 exec "${test[@]}" -race ./...; fi
 
-concurrent=$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s*go (func|[a-zA-Z.]+)\(|\.Go\(func' . |
-    xargs -n 1 dirname | grep -vE '^\./(apps|cmd)/' | sort -u)
-raced=(./apps/shop $concurrent)
+mapfile -t raced < <(grep -rlE --include='*.go' --exclude='*_test.go' '^\s*go (func|[a-zA-Z.]+)\(|\.Go\(func' . |
+    xargs -n 1 dirname | grep -vE '^\./(apps|cmd)/|test$' | sort -u)
 mapfile -t plain < <(go list -f '{{.Dir}}' ./... | sed "s#^$PWD#.#" | grep -vxF "$(printf '%s\n' "${raced[@]}")")
 failed=0
 CGO_ENABLED=1 "${test[@]}" -race "${raced[@]}" || failed=1

@@ -113,6 +113,7 @@ def test_a_study_gets_machines_runs_and_gives_them_back(user: User, machines: Ma
     no_secret_in(user, done.stdout, done.stderr)
 
 
+@pytest.mark.long
 def test_machines_are_prepared_each_on_its_own(user: User, machines: Machines) -> None:
     for host in machines.hosts.hosts:
         host.run(["sh", "-c", sources.WITHOUT_CHRONY])
@@ -125,6 +126,7 @@ def test_machines_are_prepared_each_on_its_own(user: User, machines: Machines) -
     assert STATUS.read_bytes() == here
 
 
+@pytest.mark.long
 def test_machines_that_cannot_be_prepared_are_a_message_each_and_given_back(user: User, machines: Machines) -> None:
     others = machines.hosts.hosts[1:]
     for host in others:
@@ -195,6 +197,7 @@ def test_a_desk_that_is_killed_holds_nothing_that_the_journal_does_not_list(
     no_secret_in(user, *printed)
 
 
+@pytest.mark.long
 def test_a_desk_that_is_killed_while_it_prepares_leaves_what_the_journal_lists(user: User, machines: Machines) -> None:
     process = user.starts("run", "study.yaml")
     assert process.stderr is not None

@@ -25,6 +25,7 @@ trial: {warmup: 1s, order: sequential, repetitions: 2}
 """
 
 
+@pytest.mark.long
 def test_killed_and_resumed_every_trial_has_all_its_iterations(user: User) -> None:
     (user.home / "study.yaml").write_text(STUDY)
     process = user.starts("run", "study.yaml")

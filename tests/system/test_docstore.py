@@ -80,6 +80,7 @@ def test_the_published_iterations_add_up(user: User) -> None:
         assert {span["parent_id"] for span in calls} == set(servers)
 
 
+@pytest.mark.long
 def test_a_rep_socket_makes_clients_wait_for_each_other(user: User) -> None:
     levels = "factors: {tasks.queue.socket: [rep, router]}\ndelays: {queue: 10ms}"
     (rep, _), (router, _) = trials(user, levels, "[20], requests: 15")

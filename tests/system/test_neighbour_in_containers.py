@@ -71,6 +71,7 @@ def test_it_is_loaded_through_the_window_and_is_in_no_table_of_the_first(cluster
     assert (run / "report" / "tables" / "neighbour_requests.csv").read_text().count("docstore") >= 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
 def test_one_that_dies_makes_its_trial_invalid_and_a_killed_run_leaves_both_to_down(
     cluster_user: User, orchestrator: str

@@ -152,6 +152,7 @@ def firewalld(host: Host) -> Iterator[None]:
             machine.end(name)
 
 
+@pytest.mark.long
 def test_firewalld_lets_the_other_hosts_reach_what_runs_and_nothing_else(three: SshHosts, person: User) -> None:
     first, _, third = three.hosts
     inventory = str(three.inventory())
@@ -185,13 +186,14 @@ def filters(host: Host) -> set[str]:
     return set(done.stdout.splitlines())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "orchestrators",
     [
         ["swarm", "process"],
-        pytest.param(["nomad"], marks=[pytest.mark.long, pytest.mark.nomad]),
-        pytest.param(["kubernetes"], marks=[pytest.mark.long, pytest.mark.kubernetes]),
+        pytest.param(["nomad"], marks=pytest.mark.nomad),
+        pytest.param(["kubernetes"], marks=pytest.mark.kubernetes),
     ],
     ids="-".join,
 )
@@ -247,6 +249,7 @@ def prepares(person: User, inventory: Path, password: str, expect: int = 0) -> s
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_login_gives_its_password_once(three: SshHosts, person: User) -> None:
     host = three.hosts[2]
     host.run(["sh", "-ec", TESTER]).check_returncode()

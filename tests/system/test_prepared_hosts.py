@@ -144,6 +144,7 @@ def test_other_clusters_run_on_prepared_hosts(three: SshHosts, person: User, orc
     runs_a_study(three, person, orchestrator)
 
 
+@pytest.mark.long
 def test_an_error_is_a_message_for_each_host_and_the_next_run_goes_on(three: SshHosts, person: User) -> None:
     _, second, third = three.hosts
     second.run(["sh", "-c", "echo tester:x:4711:65534::/tmp:/bin/sh >>/etc/passwd"]).check_returncode()
@@ -178,6 +179,7 @@ def test_an_error_is_a_message_for_each_host_and_the_next_run_goes_on(three: Ssh
     assert "nothing to change" in person.runs(*PREPARE, "--yes").stdout
 
 
+@pytest.mark.long
 def test_rendered_files_prepare_without_loadstone(three: SshHosts, person: User) -> None:
     study = {
         "version": 1,

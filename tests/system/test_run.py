@@ -72,7 +72,7 @@ def test_down_removes_what_a_killed_run_left(user: User) -> None:
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_interrupted_it_cleans_up_and_says_how_to_go_on(user: User, number: signal.Signals) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=0)
@@ -95,8 +95,10 @@ def test_ctrl_c_in_a_pipeline_removes_all_although_the_other_end_is_gone(user: U
 
 @pytest.mark.parametrize(
     ("marks", "named"),
-    [(["serve", "hotel/geo"], "geo-1"), (["node", "--state"], "its node has ended (killed by signal 9)")],
-    ids=["service", "node"],
+    [
+        pytest.param(["serve", "hotel/geo"], "geo-1", id="service"),
+        pytest.param(["node", "--state"], "its node has ended (killed by signal 9)", id="node", marks=pytest.mark.long),
+    ],
 )
 def test_a_program_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes_on(
     user: User, marks: list[str], named: str
@@ -135,6 +137,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @root
+@pytest.mark.long
 @pytest.mark.root
 def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(user: User, small_disk: Path) -> None:
     process = user.starts("run", "study.yaml", "--results", str(small_disk))
