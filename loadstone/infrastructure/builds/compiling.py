@@ -98,7 +98,7 @@ class _Work:
         last: list[str] = []
         with (
             subprocess.Popen(
-                ["nice", _go(), *argv],
+                ["nice", "-n", "5", _go(), *argv],
                 cwd=self._recipe.module,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
