@@ -143,6 +143,7 @@ def test_machines_that_cannot_be_prepared_are_a_message_each_and_given_back(user
     assert machines.cloud.held() == []
 
 
+@pytest.mark.long
 def test_kept_machines_are_listed_used_again_as_hosts_and_given_back(user: User, machines: Machines) -> None:
     done = user.runs("run", "study.yaml", "--keep")
     assert "infrastructure: hosts, inventory: " in done.stderr + done.stdout

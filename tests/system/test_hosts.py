@@ -72,6 +72,7 @@ def recorded(trial: Path) -> set[str]:
     return {node for node, metric in metrics if metric == "load1" and (node, "container_memory_bytes") in metrics}
 
 
+@pytest.mark.long
 def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three: SshHosts) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=1)

@@ -47,6 +47,7 @@ def share(folder: Path, node: str) -> float:
     return float(mine / (mine + sum(each["cpu_s"] for each in others)))
 
 
+@pytest.mark.long
 @pytest.mark.clusters
 def test_a_stressor_is_recorded_on_its_node_and_in_no_table_of_the_application() -> None:
     with folders() as home:

@@ -27,7 +27,7 @@ from tests.support.clusters import folders
 from tests.support.daemons import Daemon
 from tests.support.users import LOADSTONE, User, wait
 
-pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker]
+pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.long]
 
 INSTALL = """
 apt-get -q update >/dev/null
@@ -152,7 +152,6 @@ def firewalld(host: Host) -> Iterator[None]:
             machine.end(name)
 
 
-@pytest.mark.long
 def test_firewalld_lets_the_other_hosts_reach_what_runs_and_nothing_else(three: SshHosts, person: User) -> None:
     first, _, third = three.hosts
     inventory = str(three.inventory())
@@ -186,7 +185,6 @@ def filters(host: Host) -> set[str]:
     return set(done.stdout.splitlines())
 
 
-@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "orchestrators",
@@ -249,7 +247,6 @@ def prepares(person: User, inventory: Path, password: str, expect: int = 0) -> s
     return done.stdout + done.stderr
 
 
-@pytest.mark.long
 def test_a_login_gives_its_password_once(three: SshHosts, person: User) -> None:
     host = three.hosts[2]
     host.run(["sh", "-ec", TESTER]).check_returncode()
