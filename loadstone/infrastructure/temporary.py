@@ -9,13 +9,13 @@ import stat
 import tempfile
 from pathlib import Path
 
-_NAME = re.compile(r"\.?loadstone-[a-z]+-(?P<reach>[0-9a-f]{8}-\d+)-(?P<process>(?P<pid>\d+)-\d+)-\w+$")
+_NAME = re.compile(r"\.?loadstone-[a-z]+-(?P<boot>[0-9a-f]{8})-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-\w+$")
 
 
 def directory(purpose: str, parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
     """A folder of this user alone, in ``parent`` where it is given; ``purpose`` is a word in its name."""
     hidden = "." if parent is not None else ""
-    prefix = f"{hidden}loadstone-{purpose}-{_reach()}-{_process(os.getpid())}-"
+    prefix = f"{hidden}loadstone-{purpose}-{_boot()}-{_namespace()}-{os.getpid()}-{_started(os.getpid())}-"
     # A program that is being ended may still write there: what is left then is swept later.
     return tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
 
@@ -34,24 +34,26 @@ def sweep(*parents: Path) -> list[Path]:
     return removed
 
 
-def _may_live(match: re.Match[str]) -> bool:
-    """Whether the process in a folder's name may still run."""
-    if match["reach"] == _reach():
-        return match["process"] == _process(int(match["pid"]))
-    return match["reach"].split("-")[0] == _reach().split("-")[0]
+def _may_live(name: re.Match[str]) -> bool:
+    """Whether the process that a folder names may still run."""
+    if name["boot"] != _boot():
+        return False
+    return name["namespace"] != _namespace() or name["started"] == _started(int(name["pid"]))
 
 
-def _reach() -> str:
-    """Where a process's id means the same process: the boot's id, and the PID namespace."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-    return f"{boot[:8]}-{os.stat('/proc/self/ns/pid').st_ino}"
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
 
 
-def _process(pid: int) -> str:
-    """A process as no later one is: its id and when it started; empty where it has ended."""
+def _namespace() -> str:
+    """The PID namespace in which a process's id is that process."""
+    return str(os.stat("/proc/self/ns/pid").st_ino)
+
+
+def _started(pid: int) -> str:
+    """The ticks from boot to its start, which no later process of that id shares; empty once it has ended."""
     try:
-        started = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
-        return f"{pid}-{started}"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
 

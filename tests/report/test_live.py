@@ -9,6 +9,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -89,6 +90,17 @@ def events(url: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield kind, json.loads(line.removeprefix("data: "))
             if kind == "end":
                 return
+
+
+def test_no_rest_after_a_page_outlasts_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, slept = [], []
+    clock = SimpleNamespace(monotonic=lambda: 60.0 * len(written), sleep=slept.append)
+    monkeypatch.setattr(live, "time", clock)
+    page = live.LivePage(tmp_path)
+    monkeypatch.setattr(page, "refresh", lambda: not written.append(True))
+    page.follow(lambda: not written)
+    page.close()
+    assert len(written) == 2 and sum(slept) <= 2 * live.LOOK_S
 
 
 @pytest.mark.servers
