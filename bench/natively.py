@@ -15,7 +15,11 @@ import yaml
 
 from loadstone.infrastructure import builds
 from loadstone.infrastructure.base import Access
+from loadstone.infrastructure.software.nomad import credentials
+from loadstone.model.software import STORE_PASSWORD
+from loadstone.orchestration import docker
 from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.kubernetes import manifests
 
 PATIENCE_S = 300.0
 LOOK_EVERY_S = 0.25
@@ -55,14 +59,19 @@ def swarm(orchestrator: Orchestrator, folder: Path, services: Services) -> None:
 def nomad(orchestrator: Orchestrator, folder: Path, services: Services) -> None:
     """``nomad job run`` of every file at once, then as many checks passing in Consul as there are replicas."""
     program = str(builds.binary("nomad", print))
-    environment = {**os.environ, "NOMAD_ADDR": _access(orchestrator).addresses[0]}
+    tokens = credentials.load(_access(orchestrator))
+    environment = {**os.environ, "NOMAD_ADDR": _access(orchestrator).addresses[0], **tokens}
+    for service in services:
+        file = folder / f"{service}.nomad.hcl"
+        file.write_text(file.read_text().replace(STORE_PASSWORD, orchestrator.password))
     with ThreadPoolExecutor(len(services)) as pool:
         commands = ([program, "job", "run", f"{service}.nomad.hcl"] for service in services)
         list(pool.map(lambda command: _run(command, folder, environment), commands))
     consul = _access(orchestrator).extra["consul"].split(",")[0]
+    headers = {"X-Consul-Token": tokens.get("CONSUL_HTTP_TOKEN", "")}
 
     def passing() -> bool:
-        checks = requests.get(f"{consul}/v1/health/state/passing", timeout=PATIENCE_S).json()
+        checks = requests.get(f"{consul}/v1/health/state/passing", headers=headers, timeout=PATIENCE_S).json()
         of_tasks = [check for check in checks if check["ServiceID"].startswith("_nomad-task-")]
         return len(of_tasks) == _replicas(orchestrator, services)
 
@@ -73,6 +82,8 @@ def kubernetes(orchestrator: Orchestrator, folder: Path, services: Services) -> 
     """``kubectl apply``, then every pod ready."""
     base = [str(builds.binary("kubernetes", print)), "kubectl", "--kubeconfig", _access(orchestrator).addresses[0]]
     _run([*base, "apply", "-f", "namespace.yaml"], folder)
+    secret = manifests.secret_manifest(orchestrator.deployment, orchestrator.password)
+    _run([*base, "apply", "-f", "-"], folder, given=json.dumps(secret))
     files = [part for service in services for part in ("-f", f"services/{service}.yaml")]
     _run([*base, "apply", *files], folder)
 
@@ -103,11 +114,12 @@ def _docker(orchestrator: Orchestrator) -> dict[str, str]:
     return {
         **os.environ,
         "DOCKER_HOST": access.addresses[0] if access.addresses else next(iter(access.engines.values())),
+        **docker.secrets(orchestrator.password),
     }
 
 
-def _run(argv: list[str], folder: Path, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def _run(argv: list[str], folder: Path, environment: dict[str, str] | None = None, given: str | None = None) -> str:
+    done = subprocess.run(argv, cwd=folder, env=environment, input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"`{' '.join(argv)}` failed: {done.stderr.strip()[-500:]}")
     return done.stdout

@@ -131,7 +131,8 @@ def _ours(plan: Plan, orchestrator: Orchestrator) -> float:
 
 
 def _theirs(plan: Plan, orchestrator: Orchestrator, deploy: natively.Deploy) -> float:
-    """Seconds of the same two steps by the orchestrator's own command."""
+    """Seconds of the same two steps by the orchestrator's own command, with a password for the stores like ours."""
+    orchestrator.prepare(lambda _sentence: None)
     for file, text in orchestrator.render().items():
         path = orchestrator.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +149,7 @@ def _theirs(plan: Plan, orchestrator: Orchestrator, deploy: natively.Deploy) -> 
     orchestrator.ready(stores_only=True)  # a command may come back before a store accepts connections
     _seed(plan, orchestrator)
     seconds += step(list(services))
-    orchestrator._delete(orchestrator.access, orchestrator.deployment.name)  # type: ignore[attr-defined]
+    orchestrator.remove()
     return seconds
 
 
