@@ -27,7 +27,8 @@ ServiceName = Annotated[
 ContainerPath = Annotated[str, Matches(r"/.*[^/]", "an absolute path in the container, for example /etc/web.conf")]
 _OURS = (
     *("STONE_LISTEN", "STONE_ADMIN", "STONE_DOCUMENTS", "STONE_PROFILE", "STONE_LOG_LEVEL"),
-    *("STONE_TRACES", "STONE_TRACES_SAMPLE", "STONE_REPLICA", "STONE_DELAY", "STONE_DATA", "STONE_STORE_PASSWORD"),
+    *("STONE_TRACES", "STONE_TRACES_SAMPLE", "STONE_TRACES_INTERVAL", "STONE_REPLICA"),
+    *("STONE_DELAY", "STONE_DATA", "STONE_STORE_PASSWORD"),
 )
 _OUR_PREFIXES = ("STONE_NEED_", "STONE_TASK_")
 Variable = Annotated[str, Matches(r"[^=\s]+", "the name of a variable, without '=' and spaces")]

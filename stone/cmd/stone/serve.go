@@ -75,6 +75,7 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_TRACES=host:port[,...]     where spans are sent: OTLP over gRPC (optional; else nothing is traced); of several
                                    the trace's id selects one
   STONE_TRACES_SAMPLE=1            share of the requests that begin here which are traced, 0 to 1 (optional)
+  STONE_TRACES_INTERVAL=2s         the longest time that a span waits to be sent, 10ms to 1m (optional)
   STONE_REPLICA=rate-2             what spans call this process (optional; else HOSTNAME-PID)
   GOGC=400                         how much the heap may grow between collections, in percent (optional)
 

@@ -170,7 +170,7 @@ func (a *App) environment(one *Replica) map[string]string {
 	environment := map[string]string{
 		"STONE_LISTEN": one.Listen, "STONE_ADMIN": one.Admin, "STONE_PROFILE": a.Profile,
 		"STONE_DOCUMENTS": a.Documents, "STONE_SECRET": Secret,
-		"STONE_TRACES": a.traces, "STONE_REPLICA": fmt.Sprintf("%s-%d", one.service, one.number),
+		"STONE_TRACES": a.traces, "STONE_TRACES_INTERVAL": "20ms", "STONE_REPLICA": fmt.Sprintf("%s-%d", one.service, one.number),
 	}
 	for _, need := range a.services[one.service].Needs {
 		environment[config.Variable(need)] = strings.Join(a.addresses(need), ",")

@@ -30,7 +30,8 @@ var wants = Wants{Needs: []string{"geo", "memcached-rate"}, Documents: true}
 
 func TestLoad(t *testing.T) {
 	got, err := Load(wants, environment(map[string]string{
-		"STONE_PROFILE": "dsb-quirks", "STONE_TRACES": "desk:4317,load-2:4317", "STONE_TRACES_SAMPLE": "0.01", "STONE_REPLICA": "rate-2",
+		"STONE_PROFILE": "dsb-quirks", "STONE_TRACES": "desk:4317,load-2:4317", "STONE_TRACES_SAMPLE": "0.01",
+		"STONE_TRACES_INTERVAL": "500ms", "STONE_REPLICA": "rate-2",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func TestLoad(t *testing.T) {
 			"geo": {"10.0.0.1:8083", "10.0.0.2:8083"}, "memcached-rate": {"memcached-rate:11211"},
 		},
 		Documents: "postgres://postgres@127.0.0.1:5432/postgres", Quirks: true, LogLevel: slog.LevelWarn,
-		Traces: Traces{Collectors: []string{"desk:4317", "load-2:4317"}, Sample: 0.01, Replica: "rate-2"},
+		Traces: Traces{Collectors: []string{"desk:4317", "load-2:4317"}, Sample: 0.01, Interval: 500 * time.Millisecond, Replica: "rate-2"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -50,7 +51,7 @@ func TestLoad(t *testing.T) {
 
 func TestNothingIsTracedByDefault(t *testing.T) {
 	got, err := Load(wants, environment(nil))
-	if err != nil || !reflect.DeepEqual(got.Traces, Traces{Sample: 1}) {
+	if err != nil || !reflect.DeepEqual(got.Traces, Traces{Sample: 1, Interval: 2 * time.Second}) {
 		t.Errorf("%+v, error %v", got.Traces, err)
 	}
 }
@@ -80,6 +81,9 @@ func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
 		{"STONE_TRACES_SAMPLE", "1%", "from 0 to 1"},
 		{"STONE_TRACES_SAMPLE", "1.01", "from 0 to 1"},
 		{"STONE_TRACES_SAMPLE", "NaN", "from 0 to 1"},
+		{"STONE_TRACES_INTERVAL", "2", "10ms to 1m"},
+		{"STONE_TRACES_INTERVAL", "0s", "10ms to 1m"},
+		{"STONE_TRACES_INTERVAL", "2h", "10ms to 1m"},
 		{"STONE_LOG_LEVEL", "loud", "debug, info, warn or error"},
 		{"STONE_DELAY", "5", "set it to 0 to 1m"},
 		{"STONE_DELAY", "2h", "set it to 0 to 1m"},

@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	sendInterval = 2 * time.Second // to wake up for a few spans costs more than to make them
-	batch        = 512             // spans sent at once, about 100 kB
-	mostQueued   = 8192            // spans that wait; 8 MB
-	stopTimeout  = 1500 * time.Millisecond
+	batch       = 512  // spans sent at once, about 100 kB
+	mostQueued  = 8192 // spans that wait; 8 MB
+	stopTimeout = 1500 * time.Millisecond
 )
 
 // counts are those of sampled spans for one collector since the service started.
@@ -41,6 +40,7 @@ type sender struct {
 	log      *logging.Limited
 	counts   *counts
 	capacity int
+	interval time.Duration
 
 	mutex sync.Mutex
 	queue []span
@@ -53,10 +53,10 @@ type sender struct {
 	logged   int64 // dropped spans that were logged
 }
 
-func newSender(uploader *uploader, log *slog.Logger, counts *counts, capacity int, stopping chan struct{}) *sender {
+func newSender(uploader *uploader, log *slog.Logger, counts *counts, capacity int, interval time.Duration, stopping chan struct{}) *sender {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sender{
-		uploader: uploader, log: logging.NewLimited(log), counts: counts, capacity: capacity,
+		uploader: uploader, log: logging.NewLimited(log), counts: counts, capacity: capacity, interval: interval,
 		full: make(chan struct{}, 1), stopping: stopping, stopped: make(chan struct{}), context: ctx, cancel: cancel,
 	}
 	go s.run()
@@ -93,7 +93,7 @@ func (s *sender) stop() {
 
 func (s *sender) run() {
 	defer close(s.stopped)
-	tick := time.NewTicker(sendInterval)
+	tick := time.NewTicker(s.interval)
 	defer tick.Stop()
 	for {
 		select {

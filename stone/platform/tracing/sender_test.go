@@ -52,7 +52,7 @@ func startTracing(t testing.TB, name, collector string, sample float64, queue in
 		return counters[name]
 	}
 	lines := &log{}
-	settings := config.Traces{Collectors: strings.Split(collector, ","), Sample: sample, Replica: name + "-1"}
+	settings := config.Traces{Collectors: strings.Split(collector, ","), Sample: sample, Interval: 100 * time.Millisecond, Replica: name + "-1"}
 	started, err := start("test/"+name, settings, slog.New(slog.NewTextHandler(lines, nil)), counter, queue)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func start(name string, settings config.Traces, log *slog.Logger, counter func(s
 		}
 		counts, stopping := &counts{produced: count{all: produced}, dropped: count{all: dropped}}, make(chan struct{})
 		uploader := newUploader(connection, instance, of, counts, stopping)
-		t.senders = append(t.senders, newSender(uploader, log, counts, mostQueued, stopping))
+		t.senders = append(t.senders, newSender(uploader, log, counts, mostQueued, settings.Interval, stopping))
 		t.connections = append(t.connections, connection)
 	}
 	return t, nil
