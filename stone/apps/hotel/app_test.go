@@ -85,7 +85,7 @@ func newReplica(t *testing.T) *replica {
 func (a *app) run(name string, one *replica) {
 	environment := map[string]string{
 		"STONE_LISTEN": one.listen, "STONE_ADMIN": one.admin, "STONE_PROFILE": a.profile,
-		"STONE_DOCUMENTS": a.documents, "STONE_TRACES": a.traces, "STONE_REPLICA": one.listen,
+		"STONE_DOCUMENTS": a.documents, "STONE_TRACES": a.traces, "STONE_TRACES_INTERVAL": "20ms", "STONE_REPLICA": one.listen,
 	}
 	for _, need := range hotel.Services[name].Needs {
 		var addresses []string

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -27,7 +28,7 @@ func Postgres(t testing.TB) string {
 	ready := func(port string) bool {
 		return exec.Command(filepath.Join(binaries, "pg_isready"), "-q", "-U", "postgres", "-h", "127.0.0.1", "-p", port).Run() == nil
 	}
-	address := start(t, "postgres", ready, func(port string) *exec.Cmd {
+	address := start(t, "postgres", syscall.SIGQUIT, ready, func(port string) *exec.Cmd {
 		return exec.Command(filepath.Join(binaries, "postgres"), "-D", data, "-p", port,
 			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off")
 	})
@@ -55,12 +56,12 @@ func Mongo(t testing.TB) string {
 	var address string
 	if mongod, err := exec.LookPath("mongod"); err == nil {
 		data := folder(t, "nobody")
-		address = start(t, "nobody", accepts, func(port string) *exec.Cmd {
+		address = start(t, "nobody", syscall.SIGINT, accepts, func(port string) *exec.Cmd {
 			return exec.Command(mongod, "--bind_ip", "127.0.0.1", "--port", port, "--dbpath", data)
 		})
 	} else {
 		source := standIn(t)
-		address = start(t, "nobody", accepts, func(port string) *exec.Cmd {
+		address = start(t, "nobody", syscall.SIGINT, accepts, func(port string) *exec.Cmd {
 			return exec.Command("java", "-cp", source+"/*", filepath.Join(source, "MongoStandIn.java"), port)
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -30,7 +31,7 @@ func Nginx(t testing.TB, listening, server string, files map[string][]byte) stri
 	for name, text := range files {
 		put(name, text)
 	}
-	return start(t, "nobody", accepts, func(port string) *exec.Cmd {
+	return start(t, "nobody", syscall.SIGINT, accepts, func(port string) *exec.Cmd {
 		put("nginx.conf", fmt.Appendf(nil, nginxConfiguration, port, listening, server))
 		return exec.Command(program, "-p", dir, "-c", "nginx.conf", "-e", "stderr")
 	})
