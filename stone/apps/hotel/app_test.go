@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -78,7 +77,7 @@ func startUnseeded(t *testing.T, profile string, store func(testing.TB) string, 
 }
 
 func newReplica(t *testing.T) *replica {
-	return &replica{listen: freeAddress(t), admin: freeAddress(t)}
+	return &replica{listen: servertest.FreeAddress(t), admin: servertest.FreeAddress(t)}
 }
 
 // run starts a replica, for the first time or again.
@@ -237,25 +236,6 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// freeAddress picks a port that no connection is given by itself (those begin at 32768), each once.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", 22000+rand.IntN(10000))
-		if _, used := given.LoadOrStore(address, true); used {
-			continue
-		}
-		if listener, err := net.Listen("tcp", address); err == nil {
-			_ = listener.Close()
-			return address
-		}
-	}
-	t.Fatal("no free port")
-	return ""
-}
-
-var given sync.Map
-
 // link passes bytes on to a server, until it is cut.
 type link struct {
 	t               *testing.T
@@ -266,7 +246,7 @@ type link struct {
 }
 
 func newLink(t *testing.T, server string) *link {
-	l := &link{t: t, address: freeAddress(t), server: server}
+	l := &link{t: t, address: servertest.FreeAddress(t), server: server}
 	l.mend()
 	t.Cleanup(l.cut)
 	return l

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"loadstone.dev/stone/platform/servertest"
 )
 
 // Link passes bytes on to a server, until it is cut.
@@ -18,7 +20,7 @@ type Link struct {
 }
 
 func newLink(t testing.TB, server string) *Link {
-	l := &Link{t: t, Address: freeAddress(t), server: server}
+	l := &Link{t: t, Address: servertest.FreeAddress(t), server: server}
 	l.Mend()
 	t.Cleanup(l.Cut)
 	return l

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"sync"
-	"testing"
 	"time"
 
+	"loadstone.dev/stone/platform/servertest"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -29,7 +26,7 @@ type Replica struct {
 }
 
 func newReplica(a *App, name string, number int) *Replica {
-	return &Replica{Listen: freeAddress(a.t), Admin: freeAddress(a.t), app: a, service: name, number: number}
+	return &Replica{Listen: servertest.FreeAddress(a.t), Admin: servertest.FreeAddress(a.t), app: a, service: name, number: number}
 }
 
 // Start runs the replica, at first or after a Stop.
@@ -107,25 +104,6 @@ func (r *Replica) Counter(name string) int64 {
 	}
 	return count
 }
-
-// freeAddress picks a port that no connection is given by itself (those begin at 32768), each once.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", 22000+rand.IntN(10000))
-		if _, used := given.LoadOrStore(address, true); used {
-			continue
-		}
-		if listener, err := net.Listen("tcp", address); err == nil {
-			_ = listener.Close()
-			return address
-		}
-	}
-	t.Fatal("no free port")
-	return ""
-}
-
-var given sync.Map
 
 // log collects what is logged while it is read.
 type log struct {

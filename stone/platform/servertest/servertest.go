@@ -6,6 +6,7 @@ package servertest
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 
 // patience bounds every start; a slow machine makes a slow test.
 const patience = 60 * time.Second
+
+const firstPort, ports = 22_000, 10_000
 
 // Memcached starts a memcached and returns its host:port.
 func Memcached(t testing.TB) string {
@@ -47,14 +50,15 @@ func installed(t testing.TB, program, remedy string) string {
 	return path
 }
 
-// start runs the server on a free port as account and returns its host:port once it is ready. A
-// port can be taken between its choice and its use, so a server that ends early is tried again.
+// start runs the server on a free port as account and returns its host:port once it is ready. A program that is no test
+// can take the port between its choice and its use, so a server that ends early is tried again.
 // The signal ends it: for what keeps nothing on disk SIGKILL, since a memcached needs 0.7 s to stop by itself.
 func start(t testing.TB, account string, signal syscall.Signal, ready func(port string) bool, command func(port string) *exec.Cmd) string {
 	t.Helper()
 	var output bytes.Buffer
 	for range 3 {
-		port := freePort(t)
+		address := FreeAddress(t)
+		_, port, _ := net.SplitHostPort(address)
 		output.Reset()
 		server := command(port)
 		server.Stdout, server.Stderr = &output, &output
@@ -67,7 +71,7 @@ func start(t testing.TB, account string, signal syscall.Signal, ready func(port 
 		go func() { _ = server.Wait(); close(ended) }()
 		if becomesReady(port, ready, ended) {
 			t.Cleanup(func() { stop(server, signal, ended) })
-			return net.JoinHostPort("127.0.0.1", port)
+			return address
 		}
 		stop(server, signal, ended)
 	}
@@ -112,14 +116,26 @@ func stop(server *exec.Cmd, signal syscall.Signal, ended <-chan struct{}) {
 	}
 }
 
-func freePort(t testing.TB) string {
+// FreeAddress is host:port at which a test may listen until it ends; no other test is given the same, in whichever process.
+// It is below the ports that the kernel gives to connections, and is claimed by listening at another address of loopback.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("servertest: %v", err)
+	for range 100 {
+		port := strconv.Itoa(firstPort + rand.IntN(ports))
+		claim, err := net.Listen("tcp", net.JoinHostPort("127.255.0.1", port))
+		if err != nil {
+			continue
+		}
+		address := net.JoinHostPort("127.0.0.1", port)
+		if listener, err := net.Listen("tcp", address); err == nil {
+			_ = listener.Close()
+			t.Cleanup(func() { _ = claim.Close() })
+			return address
+		}
+		_ = claim.Close()
 	}
-	defer func() { _ = listener.Close() }()
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	t.Fatal("servertest: no free port")
+	return ""
 }
 
 // become makes the command run as account if we are root, and end with the test process.

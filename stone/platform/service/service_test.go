@@ -17,17 +17,8 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"loadstone.dev/stone/platform/config"
+	"loadstone.dev/stone/platform/servertest"
 )
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
 
 func getenv(variables map[string]string) func(string) string {
 	return func(name string) string { return variables[name] }
@@ -60,7 +51,7 @@ func TestRequestsInFlightEndBeforeTheStop(t *testing.T) {
 		host.Background(func(ctx context.Context) { <-ctx.Done() })
 		return nil
 	}}
-	address := freeAddress(t)
+	address := servertest.FreeAddress(t)
 	ctx, stop := context.WithCancel(t.Context())
 	exit := make(chan int)
 	var log output
@@ -116,7 +107,7 @@ func TestGRPCHealthFollowsReadiness(t *testing.T) {
 		})
 		return nil
 	}}
-	address, admin := freeAddress(t), freeAddress(t)
+	address, admin := servertest.FreeAddress(t), servertest.FreeAddress(t)
 	ctx, stop := context.WithCancel(t.Context())
 	exit := make(chan int)
 	go func() {
