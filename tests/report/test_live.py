@@ -92,7 +92,7 @@ def events(url: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 return
 
 
-def test_no_rest_after_a_page_outlasts_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wait_after_a_slow_page_ends_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written, slept = [], []
     clock = SimpleNamespace(monotonic=lambda: 60.0 * len(written), sleep=slept.append)
     monkeypatch.setattr(live, "time", clock)

@@ -8,7 +8,7 @@ import (
 
 const (
 	leastInterval, mostInterval = 10 * time.Millisecond, time.Minute
-	usualInterval               = 2 * time.Second // to wake up for a few spans costs more than to make them
+	defaultInterval             = 2 * time.Second // to wake up for a few spans costs more than to make them
 )
 
 // Traces says where a service sends its spans.
@@ -20,7 +20,7 @@ type Traces struct {
 }
 
 func loadTraces(getenv func(string) string) (Traces, error) {
-	traces := Traces{Sample: 1, Interval: usualInterval, Replica: getenv("STONE_REPLICA")}
+	traces := Traces{Sample: 1, Interval: defaultInterval, Replica: getenv("STONE_REPLICA")}
 	if addresses := getenv("STONE_TRACES"); addresses != "" {
 		traces.Collectors = strings.Split(addresses, ",")
 	}
