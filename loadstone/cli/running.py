@@ -54,7 +54,7 @@ def run(session: Session, how: How, warnings: list[str]) -> Ledger:
     warnings = [*warnings, *found.warnings]
     if ledger is None:
         versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
-        nodes = [node.model_dump(mode="json") | {"machine": found.hardware.get(node.name, {})} for node in found.nodes]
+        nodes = runs.listed(found.nodes, found.hardware)
         facts = runs.provenance(versions, nodes, warnings, commit_of(session.study.absolute().parent))
         ledger = runs.ledger_of(session.create(facts), plan)
     with ledger.locked():

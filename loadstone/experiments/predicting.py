@@ -19,7 +19,7 @@ from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.reference_treatments import reference_of
 from loadstone.model.cluster import Node
-from loadstone.model.errors import LoadstoneError
+from loadstone.model.errors import InputError, LoadstoneError
 from loadstone.model.trial import Treatment
 
 
@@ -33,6 +33,7 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
         return []
     run = open_run(ledger.folder)
     measured = summary.treatments(run)
+    nodes = nodes_of(ledger.folder)
     scale = capacity.scale(capacity.registered(ledger.folder)[0], measured)
     models: dict[str, CapacityModel | None] = {}
     sentences = []
@@ -41,7 +42,7 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
         if base.id not in models:
             models[base.id] = _model(run, next(treatment for treatment in measured if treatment.id == base.id))
         if (model := models[base.id]) is not None:
-            sentences += _register(plan, treatment, model, scale, ledger.folder)
+            sentences += _register(plan, treatment, model, scale, nodes, ledger.folder)
     return sentences
 
 
@@ -67,10 +68,12 @@ def _model(run: RunFolder, base: summary.TreatmentSummary) -> CapacityModel | No
         return None
 
 
-def _register(plan: Plan, treatment: Treatment, model: CapacityModel, scale: float, folder: Path) -> list[str]:
+def _register(
+    plan: Plan, treatment: Treatment, model: CapacityModel, scale: float, nodes: Sequence[Node], folder: Path
+) -> list[str]:
     assert plan.study.load.capacity is not None
     try:
-        layout = layout_of(plan, treatment, nodes_of(folder))
+        layout = layout_of(plan, treatment, nodes)
     except LoadstoneError:  # what cannot be placed cannot be measured either, and says so then
         return []
     found = capacity.predict(model, layout, plan.study.load.capacity.precision, scale=scale)
@@ -89,9 +92,13 @@ def layout_of(plan: Plan, treatment: Treatment, nodes: Sequence[Node]) -> Layout
 
 
 def nodes_of(folder: Path) -> list[Node]:
-    """The nodes that a run's provenance names; none where it cannot be read."""
+    """The nodes that a run's provenance lists, also one of an earlier release, which knew more of a node or less.
+
+    Raises InputError where they cannot be read.
+    """
+    file = folder / "provenance.json"
     try:
-        known = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["nodes"]
-        return [Node.model_validate(node) for node in known]
-    except (OSError, ValueError, KeyError):
-        return []
+        known = json.loads(file.read_text(encoding="utf-8"))["nodes"]
+        return [Node.model_validate({name: node[name] for name in node if name in Node.model_fields}) for node in known]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"{file}: the nodes cannot be read, so replicas cannot be placed: {problem}") from None

@@ -162,6 +162,11 @@ def provenance(
     }
 
 
+def listed(nodes: Sequence[Node], machines: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Nodes as a provenance lists them, each with the facts of its machine where these are known."""
+    return [node.model_dump(mode="json") | {"machine": dict(machines.get(node.name, {}))} for node in nodes]
+
+
 def add_software(folder: Path, versions: dict[str, str], images: dict[str, str]) -> None:
     """Add to a run's provenance what only a deployment reveals: versions of cluster software, images by content."""
     known = _provenance(folder)
@@ -180,11 +185,11 @@ def add_made(folder: Path, nodes: Sequence[Node]) -> None:
     if not made:
         return
     machines = hardware.of_hosts(made)
-    by_name = {node.name: node.model_dump(mode="json") | {"machine": machines.get(node.name, {})} for node in made}
-    listed = [by_name.get(node["name"], node) for node in nodes_known]
+    by_name = {node["name"]: node for node in listed(made, machines)}
+    now = [by_name.get(node["name"], node) for node in nodes_known]
     warnings = [f"{found.what}: {found.message}" for found in hardware.differences(made, machines)]
     write_json(
-        folder / "provenance.json", {**known, "nodes": listed, "warnings": [*known.get("warnings", []), *warnings]}
+        folder / "provenance.json", {**known, "nodes": now, "warnings": [*known.get("warnings", []), *warnings]}
     )
 
 

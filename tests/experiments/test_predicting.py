@@ -95,7 +95,7 @@ def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
     nodes = FakeInfrastructure(plan.study.cluster, "x").sketch("process", 0)
-    facts = runs.provenance({}, [node.model_dump(mode="json") for node in nodes], [])
+    facts = runs.provenance({}, runs.listed(nodes, {}), [])
     return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], facts), plan)
 
 
