@@ -100,5 +100,6 @@ def nodes_of(folder: Path) -> list[Node]:
     try:
         known = json.loads(file.read_text(encoding="utf-8"))["nodes"]
         return [Node.model_validate({name: node[name] for name in node if name in Node.model_fields}) for node in known]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{file}: the nodes cannot be read, so replicas cannot be placed: {problem}") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        remedy = "restore the file from a copy of the run"
+        raise InputError(f"{file}: lists no nodes that can be read, so replicas cannot be placed; {remedy}") from None

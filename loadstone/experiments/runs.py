@@ -188,9 +188,7 @@ def add_made(folder: Path, nodes: Sequence[Node]) -> None:
     by_name = {node["name"]: node for node in listed(made, machines)}
     now = [by_name.get(node["name"], node) for node in nodes_known]
     warnings = [f"{found.what}: {found.message}" for found in hardware.differences(made, machines)]
-    write_json(
-        folder / "provenance.json", {**known, "nodes": now, "warnings": [*known.get("warnings", []), *warnings]}
-    )
+    write_json(folder / "provenance.json", {**known, "nodes": now, "warnings": [*known.get("warnings", []), *warnings]})
 
 
 def add_tuning(folder: Path, treatment: str, changes: Mapping[str, Sequence[Change]]) -> None:

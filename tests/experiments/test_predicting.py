@@ -21,6 +21,7 @@ from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.predicting import nodes_of
 from loadstone.experiments.resume import reopen
+from loadstone.model.cluster import Cluster
 from loadstone.model.errors import InputError
 from loadstone.model.records.reading import Reading
 from loadstone.report import content as contents
@@ -261,6 +262,18 @@ def test_an_invalid_trial_of_the_model_is_run_once_more() -> None:
         loads.append(probe.load)
         history.append(Outcome(probe.load, "model", "invalid" if len(history) in (0, 2) else "held"))
     assert loads == [50, 50, 200, 200, 350, 500, 750]
+
+
+def test_nodes_are_read_from_the_provenance_of_any_release_and_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    nodes = FakeInfrastructure(Cluster(), "x").sketch("process", 0)
+    file = tmp_path / "provenance.json"
+    later = [{**node, "of a later release": 1} for node in runs.listed(nodes, {nodes[0].name: {"kernel": "6.1"}})]
+    file.write_text(json.dumps({"nodes": later}))
+    assert nodes_of(tmp_path) == nodes
+    for text in ("{}", '{"nodes": [1]}', '{"nodes": [{"name": "a"}]}', "[", "[]"):
+        file.write_text(text)
+        with pytest.raises(InputError, match=r"provenance\.json: lists no nodes that can be read"):
+            nodes_of(tmp_path)
 
 
 def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from loadstone.experiments.predicting import nodes_of
 from tests.support.users import LOADSTONE, User, end, ours, wait
 
 pytestmark = pytest.mark.system
@@ -43,6 +44,7 @@ def test_a_study_from_file_to_report(user: User) -> None:
         assert all(line["ok"] for line in audit)
         assert all(check["ok"] for check in json.loads((folder / "checks.json").read_text()))
         assert (folder / "latency.hlog").read_text().startswith("#")
+    assert [node.role for node in nodes_of(page.parents[1])] == ["client", "worker"], "nothing can be predicted from it"
     status = json.loads(user.runs("status", "--json").stdout)
     assert status["run"]["complete"] and status["run"]["finished_trials"] == 3
     archive = json.loads(user.runs("export", "--json").stdout)["archive"]

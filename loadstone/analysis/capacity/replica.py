@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +19,43 @@ _LONG_S, _VIOLATIONS = 8.0, 50
 """Longer trials are simulated as if they were so long, if so many requests may violate the objective even then."""
 _POOL = 8
 """Replicas that are simulated; of more, so many are taken for all."""
-_STEPS = 10
-_LOWEST, _HIGHEST = 0.04, 1.15
-"""Of the load that uses up the quota at the least cost: where a breaking point is looked for."""
+_STEPS, _DOUBLINGS = 7, 6
+"""Of the search for a breaking point: halvings of the interval between a load that holds and its double, and how often
+the load that uses up the quota at rest is doubled or halved to find that interval."""
+_SETTLES = 8
+"""Steps in which the cost of a burst and its length agree."""
+_FEW = 8
+"""More than so many waiting are rare on a replica that is not pressed."""
 _SEED = 1
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU of a request, all its visits together; a visit costs less the more of them are served in one batch."""
+
+    alone_s: float
+    """Where each visit finds the replica idle."""
+    floor: float
+    """The share of ``alone_s`` that remains however many wait."""
+    falls: float
+    """How the rest falls: 1 where one fixed cost is shared by a batch, less where each doubling still saves a part."""
+
+    def of_batch(self, visits: float) -> float:
+        """Seconds, in a batch of so many."""
+        rest: float = max(visits, 1.0) ** -self.falls
+        return self.alone_s * (self.floor + (1 - self.floor) * rest)
+
+    def in_bursts(self, budget_s: float) -> float:
+        """Seconds, where ``budget_s`` at a time goes to one batch."""
+        cost = self.alone_s
+        for _ in range(_SETTLES):
+            cost = math.sqrt(cost * self.of_batch(budget_s / cost))
+        return cost
+
+    def at_rest(self, busy: float) -> float:
+        """Seconds, on a replica that works for the share ``busy`` of the time: batches as visits wait in an M/M/1."""
+        few = sum(busy**others * self.of_batch(1 + others) for others in range(_FEW))
+        return (1 - busy) * few + busy**_FEW * self.of_batch(1 + _FEW)
 
 
 @dataclass(frozen=True)
@@ -31,19 +65,11 @@ class Server:
     limit: float
     """CPU quota of one, in cores."""
     replicas: int
-    awake_s: float
-    """CPU of a request all of whose visits find the replica at work."""
-    woken_s: float
-    """CPU of a request that wakes it at each visit; at least ``awake_s``."""
+    cost: Cost
     apart_s: float
-    """Between its two visits."""
+    """Between a request's two visits."""
     speed: float
     """While it may run, in cores: what the node has left for it, or more than 1 where it uses several cores."""
-
-    @property
-    def full(self) -> float:
-        """Requests/s that use up the quotas at the least cost."""
-        return self.replicas * min(self.limit, self.speed) / self.awake_s
 
 
 @dataclass(frozen=True)
@@ -74,7 +100,7 @@ def simulate(server: Server, rate: float, objective: Objective, seed: int = _SEE
     trials = int(np.clip(_REQUESTS / (each * pool * length), _FEWEST, _MOST))
     latency, trial, cpu, throttled = throttling.run(
         *(seed, each, trials * pool, objective.warm_s, window_s),
-        *(server.awake_s / 2, (server.woken_s - server.awake_s) / 2, server.apart_s),
+        *(server.cost.alone_s / 2, server.cost.floor, server.cost.falls, server.apart_s),
         *(server.limit * PERIOD_S, PERIOD_S, server.speed),
     )
     of = trial // pool
@@ -90,11 +116,18 @@ def breaking_point(server: Server, objective: Objective) -> float:
 
     By bisection: the median trial's violations grow with the load.
     """
-    low, high = np.log(_LOWEST * server.full), np.log(_HIGHEST * server.full)
+
+    def holds(rate: float) -> bool:
+        return simulate(server, rate, objective).holds >= 0.5
+
+    low = server.replicas * min(server.limit, server.speed) / server.cost.alone_s
+    step = 2.0 if holds(low) else 0.5
+    for _ in range(_DOUBLINGS):
+        low *= step
+        if holds(low) != (step > 1):
+            break
+    low, high = (low / 2, low) if step > 1 else (low, low * 2)
     for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if simulate(server, float(np.exp(middle)), objective).holds >= 0.5:
-            low = middle
-        else:
-            high = middle
-    return float(np.exp((low + high) / 2))
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return math.sqrt(low * high)

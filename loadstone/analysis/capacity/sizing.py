@@ -9,6 +9,7 @@ from loadstone.analysis.capacity.bottleneck import Pressed
 from loadstone.analysis.capacity.calls import Calls
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout
+from loadstone.analysis.capacity.replica import PERIOD_S
 from loadstone.analysis.capacity.simulation import SimulatedLoad, Work, simulate
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records.trial_row import TrialRow
@@ -35,10 +36,12 @@ def work(model: CapacityModel, layout: Layout, rate: float) -> dict[str, Work]:
 
 
 def _calibrated(pressed: Pressed) -> Work:
-    """The middle server, as much slower or faster as makes its breaking point that which was measured."""
+    """The middle server, as much slower or faster as makes its breaking point that which was measured: what a request
+    costs in bursts, and what it costs more where it wakes the replica."""
     middle = len(pressed.servers) // 2
     server, scale = pressed.servers[middle], pressed.breaks[middle] / pressed.measured
-    return Work(server.awake_s * scale, (server.woken_s - server.awake_s) * scale, answers=True)
+    in_bursts = server.cost.in_bursts(server.limit * PERIOD_S)
+    return Work(in_bursts * scale, max(server.cost.alone_s - in_bursts, 0.0) * scale, answers=True)
 
 
 @dataclass(frozen=True)

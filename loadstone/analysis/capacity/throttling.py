@@ -1,10 +1,11 @@
 """The event simulation of one replica under a CPU quota, compiled: when it may run, and how work piles up until then.
 
 The kernel (CFS bandwidth control) lets a control group use ``budget`` seconds of CPU in every ``period``; what waits
-meanwhile is served in one go when the next begins. A replica that finds work waiting spends less on it than one that
-is woken for each: a visit costs ``mean`` seconds of CPU, and ``wake`` more if the replica was idle when it came. That
-is a queue with exhaustive service and a set-up time (Welch, "On a generalized M/G/1 queuing process", 1964) whose
-server is taken away for the rest of a period when its budget is used.
+meanwhile is served in one go when the next begins. The more visits wait, the less CPU each needs, for polls, wake-ups
+and cold caches are shared: a replica takes all that waits as one batch; alone a visit costs ``mean`` seconds of CPU,
+in a batch of n the share ``floor + (1 - floor) * n ** -falls`` of it. That is a gated queue whose service rate depends
+on its length (Conway and Maxwell, "A queuing model with state dependent service rates", 1962), whose server is taken
+away for the rest of a period when its budget is used.
 A request visits the replica twice: it calls other services, which takes ``apart`` seconds, and answers when they have.
 """
 
@@ -17,7 +18,7 @@ from loadstone.analysis.traces.compiled import kernel
 
 @kernel
 def run(  # type: ignore[no-untyped-def]
-    seed, rate, trials, warm, seconds, mean, wake, apart, budget, period, speed
+    seed, rate, trials, warm, seconds, mean, floor, falls, apart, budget, period, speed
 ):
     """Independent trials with Poisson arrivals at ``rate``, each ``warm + seconds`` long.
 
@@ -41,13 +42,21 @@ def run(  # type: ignore[no-untyped-def]
             at += np.random.exponential(1 / rate)
         now, refill, left = 0.0, np.random.random() * period, budget
         came, done = 0, 0
+        arrived, returned = 0, 0
+        batch, each = 0, mean
         while done < count:
             starts = came < count and (done == came or first[came] <= back[done])
             ready = first[came] if starts else back[done]
-            work = np.random.exponential(1.0) * mean
-            if ready > now:
-                now = ready
-                work += wake
+            now = max(now, ready)
+            while arrived < count and first[arrived] <= now:
+                arrived += 1
+            while returned < came and back[returned] <= now:
+                returned += 1
+            if batch == 0:
+                batch = (arrived - came) + (returned - done)
+                each = mean * (floor + (1 - floor) * float(batch) ** -falls)
+            batch -= 1
+            work = np.random.exponential(1.0) * each
             while now >= refill:
                 refill += period * (1 + np.floor((now - refill) / period))
                 left = budget
