@@ -1,4 +1,4 @@
-"""What the channel to a machine costs: over a pipe, into an emulated host, over SSH (python -m bench.channels).
+"""What the channel to a machine costs: over a pipe, into an emulated host, over SSH (python -m bench channels).
 
 25 idle replicas in control groups with limits, on one machine. *Limits*: one request for those of all 25. *Command*:
 ``true``, run there. *Watch*: CPU of the machine's node while it records the counters of all of them once a second,

@@ -1,4 +1,4 @@
-"""CPU that the command line takes until it answers, as ratios to ``python -c pass`` (python -m bench.cli).
+"""CPU that the command line takes until it answers, as ratios to ``python -c pass`` (python -m bench cli).
 
 Commands that compute nothing: the help, a completion, the check of a study, the help of each verb, which imports its
 module. All are measured in turns, so that a busy machine slows them alike; the first round only fills caches, that of

@@ -1,4 +1,4 @@
-"""Does a gate fail builds that are worse, and only these? (python -m bench.gate)
+"""Does a gate fail builds that are worse, and only these? (python -m bench gate)
 
 ``compare --max-regression 5%`` on 200 simulated pairs of builds of each kind, by the functions that it calls itself:
 ten runs of each build at a fixed rate, of 10,000 requests, which differ by 2 % from run to run

@@ -1,4 +1,4 @@
-"""The load generator beside its peers and limits: CPU, lateness, truth, memory, arrivals (python -m bench.load).
+"""The load generator beside its peers and limits: CPU, lateness, truth, memory, arrivals (python -m bench load).
 
 All drive NGINX returning 2 bytes, NGINX on one core and the generator on another, 64 connections, alternately in the
 same run, and every target is a ratio to a peer or a limit of that run: cores of one kind of machine differ by four

@@ -48,7 +48,7 @@ TREATMENTS: dict[str, tuple[str, ...]] = {
     "horizontal": ("scaling=horizontal",),
     "p99-150ms": ("load.capacity.slo.p99=150ms",),
     "half-the-cpu": ("resources.frontend.cpu=0.05",),
-    "vertical": ("scaling=vertical",),
+    "three-quarters-the-cpu": ("resources.frontend.cpu=0.075",),
     "horizontal-half": ("scaling=horizontal", "resources.frontend.cpu=0.05"),
     "p95-200ms": ("load.capacity.slo={p95: 200ms}",),
     "three-halves-the-cpu": ("resources.frontend.cpu=0.15",),
@@ -135,7 +135,7 @@ def _searched(application: str, folder: Path, name: str, changes: Sequence[str],
     title = f"{application}-{name}"
     if not study.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        study.write_text(yaml.safe_dump(_study(application, title, changes, start, name == "base"), sort_keys=False))
+        study.write_text(yaml.safe_dump(study_of(application, title, changes, start, name == "base"), sort_keys=False))
     command = [str(Path(sys.executable).with_name("loadstone")), "run", "--results", str(folder / "runs")]
     run = runs.newest(folder / "runs", title)
     if run is None or not (run / runs.OUTCOME).exists():
@@ -149,8 +149,8 @@ def _searched(application: str, folder: Path, name: str, changes: Sequence[str],
     return run
 
 
-def _study(application: str, title: str, changes: Sequence[str], start: float, modelled: bool) -> dict[str, Any]:
-    """A base with ``changes``; ``modelled``: it is the one that treatments are predicted from."""
+def study_of(application: str, title: str, changes: Sequence[str], start: float, modelled: bool) -> dict[str, Any]:
+    """The study: a base with ``changes``; ``modelled``: it is the one that treatments are predicted from."""
     study = {
         "version": 1,
         "name": title,

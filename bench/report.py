@@ -1,4 +1,4 @@
-"""How long reports of five hundred and of three thousand trials take, and how large they are (python -m bench.report).
+"""How long reports of five hundred and of three thousand trials take, and how large they are (python -m bench report).
 
 Made-up runs, as the tests have them (``tests/synthetic.py``, ``tests/observed.py``): eight treatments at nine rates,
 and a search for eight breaking points, each observed on three nodes with ten services; some requests of each trial of

@@ -1,4 +1,4 @@
-"""Does the capacity search find the truth, how fast, and do its intervals keep their word? (python -m bench.search)
+"""Does the capacity search find the truth, how fast, and do its intervals keep their word? (python -m bench search)
 
 Simulated searches of servers of known capacity (``bench/queueing.py``): eight workers whose speed differs between equal
 trials by 2, 5, 10 and 20 %; two servers that break otherwise, gently and by a CPU quota; and spreads of shapes that the

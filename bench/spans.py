@@ -1,4 +1,4 @@
-"""``stone spans``: what it takes on one core, what that costs, how long a trial's end takes (python -m bench.spans).
+"""``stone spans``: what it takes on one core, what that costs, how long a trial's end takes (python -m bench spans).
 
 The receiver runs on one core (``--cpus``) and ``stone/spans/flood``, which makes spans up, on another. Flood sends
 nothing twice: what it acknowledged must be in the file. CPU is the process's user and system time, memory its

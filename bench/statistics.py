@@ -1,4 +1,4 @@
-"""Does the comparison keep its word: false alarms, power, coverage; and is it fast? (python -m bench.statistics)
+"""Does the comparison keep its word: false alarms, power, coverage; and is it fast? (python -m bench statistics)
 
 By simulation of studies whose truth is known (``bench/simulated_runs.py``), with the functions that ``loadstone
 compare`` itself calls. ``BENCH_ROUNDS`` studies of each kind (3000); a quarter where permutations are enumerated, a

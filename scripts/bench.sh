@@ -15,6 +15,6 @@ for name in "${names[@]}"; do
     printf '\n== %s\n' "$name"
     # What virtual machines are made with, of all benchmarks needed by this one alone.
     [ "$name" != environments ] || scripts/setup-system.sh guests || { failed+=("$name"); continue; }
-    .venv/bin/python -m "bench.$name" || failed+=("$name")
+    .venv/bin/python -m bench "$name" || failed+=("$name")
 done
 [ ${#failed[@]} -eq 0 ] || fail "could not run: ${failed[*]}" 1

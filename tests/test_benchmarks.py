@@ -1,0 +1,56 @@
+"""What can be known of benchmarks without running them: some take an hour."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bench import prediction
+from loadstone.experiments.deployment import resolve_treatment
+from loadstone.experiments.plan import make_plan
+from loadstone.model.cluster import Node
+from loadstone.model.document import Document
+
+ROOT = Path(__file__).parents[1]
+SLOW = """
+import time
+try:
+    print("begun", flush=True)
+    time.sleep(600)
+finally:
+    print("removed", flush=True)
+"""
+NODES = [
+    Node(name="client", role="client", address="127.0.0.1", cpus=(0,), memory=2**33),
+    Node(name="worker-1", role="worker", address="127.0.0.1", cpus=(1,), memory=2**34),
+]
+"""Of a machine of two cores."""
+
+
+@pytest.mark.parametrize("application", prediction.APPLICATIONS)
+@pytest.mark.parametrize("changes", prediction.TREATMENTS.values(), ids=list(prediction.TREATMENTS))
+def test_every_predicted_treatment_can_be_deployed_on_a_machine_of_two_cores(application: str, changes: tuple[str]):
+    study = prediction.study_of(application, "bench", changes, start=100.0, modelled=False)
+    plan = make_plan(Document(yaml.safe_dump(study), "bench/prediction"))
+    (treatment,) = plan.treatments
+    found = resolve_treatment(plan.deployable(treatment), NODES, "bench")
+    assert {replica.node for replica in found.replicas} == {"worker-1"}
+
+
+def test_a_benchmark_that_is_terminated_removes_what_it_made(tmp_path: Path):
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/__init__.py").touch()
+    shutil.copy(ROOT / "bench/__main__.py", tmp_path / "bench")
+    (tmp_path / "bench/slow.py").write_text(SLOW)
+    command = [sys.executable, "-m", "bench", "slow"]
+    process = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGTERM)
+    output, complained = process.communicate(timeout=60)
+    assert (output, complained, process.returncode) == ("removed\n", "", 128 + signal.SIGTERM)
