@@ -169,9 +169,10 @@ def of_prediction(what: str, prediction: Prediction) -> PredictedPoint:
 
 def at_rate(model: CapacityModel, layout: Layout, prediction: Prediction, rate: float) -> RateVerdict:
     """Whether a rate is below what is predicted, and the fullest services and nodes there."""
-    fullest = sorted(stations(layout), key=lambda each: -float(model.used(each, rate)) / each.capacity)[:3]
+    shares = {str(station): model.share(station, rate) for station in stations(layout)}
+    fullest = sorted(shares, key=lambda name: -shares[name])[:3]
     holds = "holds" if rate < prediction.low else "breaks" if rate > prediction.high else "cannot tell"
-    return RateVerdict(rate, holds, {str(each): float(model.used(each, rate)) / each.capacity for each in fullest})
+    return RateVerdict(rate, holds, {name: shares[name] for name in fullest})
 
 
 def simulated(what: str, calls: str, check: Validation, cases: Sequence[SimulatedLoad]) -> SimulatedLatencies:

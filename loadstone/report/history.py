@@ -39,7 +39,13 @@ class _Shown:
     svg: Markup
 
 
-def title(series: Series) -> str:
+def titles(found: Sequence[Series]) -> list[str]:
+    """``P99 of scaling=vertical at 150 req/s``; of several studies with the study's name before it."""
+    several = len({series.study for series in found}) > 1
+    return [f"{series.study}: {_title(series)}" if several else _title(series) for series in found]
+
+
+def _title(series: Series) -> str:
     """``P99 of scaling=vertical at 150 req/s``; ``Capacity of scaling=vertical, P99 ≤ 50 ms, 99 % completed``."""
     at = f" at {format.number(series.load)} req/s" if series.load is not None else ""
     slo = f", {_TIME.sub(_SPACED, series.slo.replace('<=', '≤'))}" if series.slo else ""
@@ -92,17 +98,17 @@ def _difference(before: str, after: str) -> str:
 def terminal(found: Sequence[Series]) -> RenderableType:
     """A table for each series, with its last runs; changes above it."""
     parts: list[RenderableType] = []
-    for series in found:
+    for series, title in zip(found, titles(found), strict=True):
         for change in series.changes:
             style_of = "green" if series.better(change) else "red"
-            parts.append(Text(f"{title(series)}: {sentence(series, change)}", style_of))
-        parts += [Text(f"{title(series)}: {_machine(series, at)}", "yellow") for at in series.machines]
-        parts.append(_table(series))
+            parts.append(Text(f"{title}: {sentence(series, change)}", style_of))
+        parts += [Text(f"{title}: {_machine(series, at)}", "yellow") for at in series.machines]
+        parts.append(_table(series, title))
     return Group(*parts)
 
 
-def _table(series: Series) -> Table:
-    table = titled(title(series), "run", "commit", series.unit, "95 % interval", "", texts=("run", "commit", ""))
+def _table(series: Series, title: str) -> Table:
+    table = titled(title, "run", "commit", series.unit, "95 % interval", "", texts=("run", "commit", ""))
     for column in table.columns[:2]:
         column.no_wrap = True
     for place in range(max(0, len(series.rows) - LAST_RUNS), len(series.rows)):
@@ -115,13 +121,14 @@ def _table(series: Series) -> Table:
 
 def page(found: Sequence[Series], problems: Sequence[str], target: Path) -> None:
     """Write the page, which needs no other file."""
-    shown = [_shown(series, number) for number, series in enumerate(found)]
+    headed = zip(found, titles(found), strict=True)
+    shown = [_shown(series, title, number) for number, (series, title) in enumerate(headed)]
     studies = list(dict.fromkeys(series.study for series in found))
     values = {"series": shown, "studies": studies, "problems": problems, "runs": {r.run for s in found for r in s.rows}}
     target.write_text(rendering.render("history.html.j2", {}, values), encoding="utf-8")
 
 
-def _shown(series: Series, number: int) -> _Shown:
+def _shown(series: Series, title: str, number: int) -> _Shown:
     with style.styled():
         figure = figures.course(series)
         style.settle(figure)
@@ -129,5 +136,5 @@ def _shown(series: Series, number: int) -> _Shown:
     changes = [sentence(series, change) for change in series.changes]
     machines = [_machine(series, at) for at in series.machines]
     notes = [(row, _notes(series, place)) for place, row in enumerate(series.rows)]
-    picture = Markup(inline(svg, f"history{number}", title(series)))
-    return _Shown(series, title(series), changes, machines, notes[::-1], picture)
+    picture = Markup(inline(svg, f"history{number}", title))
+    return _Shown(series, title, changes, machines, notes[::-1], picture)

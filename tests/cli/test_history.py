@@ -60,6 +60,15 @@ def test_a_loss_is_found_with_its_run_and_commit(say: RunCommand, results: Path)
     assert len(table) == 2 * len(CAPACITIES) and {row["study"] for row in table} == {"shop"}
 
 
+def test_of_several_studies_each_series_has_its_name(say: RunCommand, results: Path) -> None:
+    folder = Synthetic(capacities={"baseline": 500.0}, name="cart").write(results.parent / "other")
+    shutil.copytree(folder, results / "cart" / "20260201-030405")
+    text = say("history")[1]
+    assert "cart: Capacity of " in text and "shop: Capacity of " in text
+    page = (results / "history.html").read_text()
+    assert "<h2>cart: Capacity of " in page and "<h2>shop: Breaking point of " in page
+
+
 def test_a_store_is_added_to_by_copying(say: RunCommand, results: Path, tmp_path: Path) -> None:
     assert say("history", "shop", "--store", "theirs")[0] == 0
     shutil.rmtree(results / "shop")

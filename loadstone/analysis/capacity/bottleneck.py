@@ -74,10 +74,11 @@ class Pressed:
         found = [breaking_point(server, objective) for server in changed]
         return np.asarray(np.array(found) / np.array(self.breaks), dtype=np.float64)
 
-    def at(self, rate: float) -> SimulatedReplica:
-        """The measured treatment at ``rate`` requests/s, as the middle server has it, relative to its break."""
+    def at(self, rate: float, limit: float, replicas: int) -> SimulatedReplica:
+        """Such replicas at ``rate`` requests/s, as the middle server has it, relative to its break."""
         middle = len(self.servers) // 2
-        return simulate(self.servers[middle], rate / self.measured * self.breaks[middle], self.objective, seed=2)
+        server = _server(self.servers[middle].cost, self.surroundings, limit, replicas)
+        return simulate(server, rate / self.measured * self.breaks[middle], self.objective, seed=2)
 
 
 @lru_cache(maxsize=32)

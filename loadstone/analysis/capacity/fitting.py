@@ -91,6 +91,20 @@ class CapacityModel:
         """
         return used(self.demands, station, load, self.draws[:, :3] if drawn else None)
 
+    def is_bottleneck(self, station: Station) -> bool:
+        """Whether a station of any layout is what broke when the model was measured."""
+        return (station.kind, station.name) == (self.bottleneck.kind, self.bottleneck.name)
+
+    def share(self, station: Station, load: float) -> float:
+        """The share of its CPU that ``load`` takes at a station; of a bottleneck under a quota as it is simulated."""
+        if self.pressed is not None and self.is_bottleneck(station):
+            return _cores_of(self.pressed, station, load) / station.capacity
+        return float(self.used(station, load)) / station.capacity
+
+
+def _cores_of(pressed: Pressed, station: Station, load: float) -> float:
+    return pressed.at(load, station.capacity, station.parts[0].replicas).cpu
+
 
 def used(found: Mapping[str, CpuDemand], station: Station, load: Floats | float, draws: Floats | None = None) -> Floats:
     """Cores that ``load`` uses at a station; see ``CapacityModel.used``."""
@@ -129,7 +143,7 @@ def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
     pressed = _pressed(run, measured, reference, bottleneck, layout, points) if at[bottleneck] > _LEAST_FULL else None
     use = at[bottleneck]
     if pressed is not None:
-        use = pressed.at(reference.value).cpu / bottleneck.capacity
+        use = _cores_of(pressed, bottleneck, reference.value) / bottleneck.capacity
     model = CapacityModel(
         treatment_id=treatment.id,
         label=treatment.label,

@@ -72,7 +72,7 @@ def predict(
     single: dict[Station, float] = {}
     drawn: dict[Station, Floats] = {}
     for station in stations(layout):
-        if model.pressed is not None and _is_bottleneck(model, station):
+        if model.pressed is not None and model.is_bottleneck(station):
             ratios, spread = _simulated(model, model.pressed, station, objective)
             single[station] = model.breaking_point.value * float(np.exp(np.log(ratios).mean()))
             chosen = ratios[(mix[:, 0] * len(ratios)).astype(int)]
@@ -103,10 +103,6 @@ def predict(
 
 def _standard(seed: int, count: int) -> Floats:
     return np.asarray(np.random.default_rng(seed).standard_normal(count), dtype=np.float64)
-
-
-def _is_bottleneck(model: CapacityModel, station: Station) -> bool:
-    return (station.kind, station.name) == (model.bottleneck.kind, model.bottleneck.name)
 
 
 def _simulated(
@@ -145,7 +141,7 @@ class _Bound:
     @property
     def _shown(self) -> bool:
         """Whether it is what broke when the model was measured."""
-        return _is_bottleneck(self.model, self.station)
+        return self.model.is_bottleneck(self.station)
 
     @property
     def _replicas(self) -> int:

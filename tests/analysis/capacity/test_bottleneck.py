@@ -80,7 +80,7 @@ def test_the_base_itself_is_what_was_measured():
 def test_pressed_trials_use_all_of_the_quota_and_keep_the_objective():
     """What a model of constant cost calls impossible: 190 % of the CPU at the cost at rest."""
     model = base()
-    found = model.at(0.9 * model.measured)
+    found = model.at(0.9 * model.measured, BASE, 1)
     assert found.cpu == pytest.approx(BASE, rel=0.03) and found.throttled > 0.95 and found.holds > 0.9
     rest = model.servers[2].cost.alone_s
     assert rest * model.measured > 1.3 * BASE
@@ -92,7 +92,8 @@ def test_latencies_that_were_not_fitted_agree():
         arrived, done, _ = quota._run(77, share * model.measured, 60.0, BASE)
         latency = np.sort((done - arrived)[arrived > 2])
         p99 = float(np.quantile(latency, 0.99))
-        assert float(np.quantile(model.at(share * model.measured).latency_s, 0.99)) == pytest.approx(p99, rel=0.25)
+        simulated = model.at(share * model.measured, BASE, 1).latency_s
+        assert float(np.quantile(simulated, 0.99)) == pytest.approx(p99, rel=0.25)
 
 
 def test_nothing_is_calibrated_without_a_trial_at_rest():

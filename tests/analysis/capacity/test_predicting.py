@@ -103,6 +103,7 @@ def test_work_that_piles_up_costs_less_and_no_more_cpu_is_used_than_there_is(tmp
     assert [server.cost.in_bursts(0.01) for server in made.pressed.servers] == pytest.approx([0.0005] * 5, rel=0.25)
     assert made.utilisation == pytest.approx(1, rel=0.05) and made.observed == pytest.approx(1, rel=0.05)
     assert not made.contradicted and abs(made.misfit) < 0.1
+    assert 0.95 < made.share(made.bottleneck, 190) <= 1.03 and made.share(made.bottleneck, 900) <= 1.03
     doubled = predict(made, layout({"front": (0.001, 0.1)}, times=2))
     assert 400 < doubled.value < 500 and doubled.low < 420 < doubled.high
 
