@@ -1,4 +1,4 @@
-"""An HTTP server of known, fixed capacity: ``python -m bench paced PORT CAPACITY LOG``.
+"""An HTTP server of known, fixed capacity: ``python -m bench.paced PORT CAPACITY LOG``.
 
 It answers first come, first served, one request each 1/CAPACITY s, whatever waits; on SIGTERM it writes the wall-clock
 time of every answer to LOG, one a line.

@@ -150,7 +150,7 @@ def _searched(application: str, folder: Path, name: str, changes: Sequence[str],
 
 
 def study_of(application: str, title: str, changes: Sequence[str], start: float, modelled: bool) -> dict[str, Any]:
-    """The study: a base with ``changes``; ``modelled``: it is the one that treatments are predicted from."""
+    """The study of the base with ``changes``; ``modelled`` adds the trials that predictions are made from."""
     study = {
         "version": 1,
         "name": title,

@@ -1,4 +1,4 @@
-"""What can be known of benchmarks without running them: some take an hour."""
+"""Benchmarks without running them, as some take hours: their layouts fit, and SIGTERM makes them clean up."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from loadstone.experiments.deployment import resolve_treatment
 from loadstone.experiments.plan import make_plan
 from loadstone.model.cluster import Node
 from loadstone.model.document import Document
+from loadstone.model.errors import PreflightError
+from loadstone.orchestration.resolve import refuse_impossible
 
 ROOT = Path(__file__).parents[1]
 SLOW = """
@@ -40,7 +42,21 @@ def test_every_predicted_treatment_can_be_deployed_on_a_machine_of_two_cores(app
     plan = make_plan(Document(yaml.safe_dump(study), "bench/prediction"))
     (treatment,) = plan.treatments
     found = resolve_treatment(plan.deployable(treatment), NODES, "bench")
+    refuse_impossible(found)
     assert {replica.node for replica in found.replicas} == {"worker-1"}
+
+
+def test_a_treatment_that_no_node_has_room_for_is_found_here():
+    study = prediction.study_of("social-network", "bench", ("scaling=vertical",), start=100.0, modelled=False)
+    plan = make_plan(Document(yaml.safe_dump(study), "bench/prediction"))
+    found = resolve_treatment(plan.deployable(plan.treatments[0]), NODES, "bench")
+    with pytest.raises(PreflightError, match="vertical doubles every limit"):
+        refuse_impossible(found)
+
+
+def test_a_benchmark_that_does_not_exist_is_an_error():
+    done = subprocess.run([sys.executable, "-m", "bench", "nothing"], cwd=ROOT, text=True, capture_output=True)
+    assert done.returncode == 1 and done.stderr.startswith("usage: python -m bench NAME")
 
 
 def test_a_benchmark_that_is_terminated_removes_what_it_made(tmp_path: Path):

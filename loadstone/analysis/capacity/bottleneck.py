@@ -21,16 +21,16 @@ from loadstone.analysis.capacity.objective import Objective
 from loadstone.analysis.capacity.replica import PERIOD_S, Cost, Server, SimulatedReplica, breaking_point, simulate
 
 _FLOORS = {0.3: (0.0, 0.15, 0.35, 0.6, 1.0), 1.0: (0.0, 0.15, 0.35, 0.6, 1.0, 1.5)}
-"""How fast a cost may fall with the size of a batch, and how far. Above a floor of 1 every request costs so much more
-near the breaking point than it did at rest."""
+"""By ``Cost.falls``, the values of ``Cost.floor`` that are simulated. A floor above 1 stands for a constant cost that
+is so much higher near the breaking point than at rest."""
 _LIKELY = {0.3: 0.75, 1.0: 0.25}
-"""How likely each is before anything is measured. A loop that takes all that waits shares one fixed cost: 1. Of servers
-in Go each doubling of what waited saved as much again: 0.575, 0.41 and 0.30 ms a request where a period of the quota
-served 9, 25 and 67 of them (Hotel Reservation)."""
+"""The prior of ``Cost.falls``. A loop that serves all waiting requests after one poll shares that poll's cost: 1. In
+the front end of Hotel Reservation, a server in Go, each doubling of the batch saved the same share: a request cost
+0.575, 0.41 and 0.30 ms where one period of the quota served 9, 25 and 67 of them."""
 _STEP = 0.005
-"""Between floors that are weighed."""
+"""Between the floors that are weighed; between simulated ones the logarithms are interpolated."""
 _PRIOR_MEAN, _PRIOR_SPREAD = 0.3, 0.4
-"""Of the floor, normal, before anything is measured."""
+"""The prior of ``Cost.floor``, normal."""
 _BREAK_SPREAD, _COST_SPREAD = 0.03, 0.06
 """How far a right cost's simulation may be from what was measured: of a breaking point, of the cost in one trial."""
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -38,9 +38,8 @@ _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
 PRESSED, _FULL, _MOST_POINTS = 0.75, 0.95, 4
 """Shares of the quota: below the first, requests cost as at rest; below the second, trials still measure the cost. The
 third is the number of trials that are simulated."""
-
 _MOST_BUSY = 0.95
-"""A replica of several cores is as one of one core that is never idle."""
+"""The share of time for which a replica is taken to work at most: one that uses several cores is hardly ever idle."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Pressed:
         return np.asarray(np.array(found) / np.array(self.breaks), dtype=np.float64)
 
     def at(self, rate: float, limit: float, replicas: int) -> SimulatedReplica:
-        """Such replicas at ``rate`` requests/s, as the middle server has it, relative to its break."""
+        """Replicas with this quota at ``rate`` requests/s, by the middle server; rates are relative to its break."""
         middle = len(self.servers) // 2
         server = _server(self.servers[middle].cost, self.surroundings, limit, replicas)
         return simulate(server, rate / self.measured * self.breaks[middle], self.objective, seed=2)
@@ -109,7 +108,6 @@ def calibrate(
     for falls, floors in _FLOORS.items():
         fine = np.arange(floors[0], floors[-1], _STEP)
         servers = [with_cost(falls, floor) for floor in floors]
-
         squares = ((fine - _PRIOR_MEAN) / _PRIOR_SPREAD) ** 2 - 2 * math.log(_LIKELY[falls])
         breaks = [breaking_point(server, objective) for server in servers]
         errors = np.interp(fine, floors, np.log(breaks)) - math.log(measured[0])
