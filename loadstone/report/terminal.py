@@ -54,9 +54,12 @@ def _compared(content: Content) -> list[str]:
 
 
 def _breaking_points(content: Content) -> Table:
-    columns = ("treatment", "capacity", "95 % interval", "breaking point", "95 % interval", "trials")
+    # Headings in two lines and narrow gaps leave room for the names of treatments in 80 columns.
+    interval = "95 %\ninterval"
+    columns = ("treatment", "capacity", interval, "breaking\npoint", interval, "trials")
     title = "Capacity (95 % of trials hold) and breaking point (half of them do), req/s"
     table = titled(title, *columns)
+    table.padding = (0, 1, 0, 0)
     for row in content.rows(BreakingPointRow):
         name = row.treatment if row.search is None else f"  search {row.search}"
         trials = f"{row.full_trials} + {row.bracket_trials}"

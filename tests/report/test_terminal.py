@@ -35,6 +35,11 @@ def test_a_search_shows_breaking_points_and_the_last_trials(searched: Path):
     assert "! 1 trial is invalid" in text
 
 
+def test_eighty_columns_have_room_for_the_names_of_treatments(searched: Path):
+    lines = [line.split("  ")[0].strip() for line in printed(searched, width=80).splitlines()]
+    assert {row.treatment for row in gather(searched).rows(BreakingPointRow)} <= set(lines)
+
+
 def test_fixed_rates_show_medians(rated: Path):
     text = printed(rated)
     assert "Breaking points" not in text

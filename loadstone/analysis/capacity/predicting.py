@@ -21,6 +21,7 @@ from loadstone.analysis.capacity.demands import Floats
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout, Station, stations
 from loadstone.analysis.capacity.objective import Objective
+from loadstone.model.base import abridged
 
 FARTHEST = 2.0
 """A replica's load beyond this many times the measured one is extrapolation: predictions err by tens of percent."""
@@ -196,6 +197,9 @@ def _doubts(model: CapacityModel, layout: Layout, first: Station, extrapolation:
             f"extrapolation: each replica {where} {first.name} would serve {extrapolation:.1f} times what was measured;"
             f" beyond {FARTHEST:g} times only the order of magnitude is reliable"
         )
+    too_large = sorted({r.service for r in layout.replicas if (r.limit or 0.0) > layout.cores.get(r.node, math.inf)})
+    if too_large:
+        doubts.append(f"such a study is refused, as no node has the cores of a limit: {abridged(too_large, 3)}")
     unknown = sorted({replica.service for replica in layout.replicas} - set(model.demands))
     if unknown:
         doubts.append(f"not measured, and assumed to use no CPU: {', '.join(unknown)}")

@@ -89,6 +89,13 @@ def test_more_than_measured_is_marked():
     assert re.search(r"(3\.0|3\.1) times", predict(model(), layout(COSTS, times=3)).warnings[0])
 
 
+def test_limits_that_no_node_can_give_are_a_warning():
+    assert (
+        predict(model(), layout(COSTS, cores=0.4)).warnings[0]
+        == "such a study is refused, as no node has the cores of a limit: back"
+    )
+
+
 def test_a_service_that_was_not_measured_is_named():
     more = layout(COSTS)
     found = predict(model(), replace(more, replicas=(*more.replicas, Placed("new", "local", 1.0))))
