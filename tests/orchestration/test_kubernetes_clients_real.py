@@ -14,6 +14,7 @@ from loadstone.infrastructure.kubernetes_api import connect
 from tests.infrastructure.real_engines import registry
 from tests.support.clusters import Shared, SharedClusters
 from tests.support.users import User
+from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
@@ -51,10 +52,10 @@ def test_a_labelled_node_seeds_the_stores_and_generates_the_load(shared: Shared,
         shared.trust(host)
         study = STUDY.replace("RESOURCES", json.dumps(limits)).replace("REGISTRY", host)
         (tmp_path / "study.yaml").write_text(study)
-        done = person.runs("run", "study.yaml")
+        person.runs("run", "study.yaml")
     (trial,) = tmp_path.glob("results/*/*/trials/*")
     found = json.loads((trial / "trial.json").read_text())["row"]
-    assert found["verdict"] == "held", done.stdout + done.stderr
+    assert_answered(found)
     (generator,) = json.loads((trial / "summary.json").read_text())["generator"]["workers"]
     assert generator["name"] == "worker-2" and generator["sent"] > 0
     seen = json.loads((trial / "observed.json").read_text())

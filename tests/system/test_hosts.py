@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +16,7 @@ from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Link
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 from tests.support.users import User, wait
+from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
 
@@ -54,11 +56,10 @@ def three(user: User) -> Iterator[SshHosts]:
         yield made
 
 
-def verdicts(user: User) -> list[tuple[str, list[str]]]:
-    """Each trial's verdict and reasons, in the order of their rates."""
-    records = [json.loads(file.read_text()) for file in user.home.glob("results/*/*/trials/*/trial.json")]
-    records.sort(key=lambda record: record["trial"]["rate"])
-    return [(record["verdict"]["verdict"], record["verdict"]["reasons"]) for record in records]
+def rows(user: User) -> list[dict[str, Any]]:
+    """The finished trials, in the order of their rates."""
+    files = user.home.glob("results/*/*/trials/*/trial.json")
+    return sorted((json.loads(file.read_text())["row"] for file in files), key=lambda row: float(row["rate"]))
 
 
 def rate(trial: Path) -> float:
@@ -83,10 +84,10 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
         three.cut("worker-3", "up")
     printed = "".join(process.communicate(timeout=600))
     assert process.returncode == 4 and "Traceback" not in printed, printed
-    (before, _), (during, reasons), (after, _) = verdicts(user)
-    subjects = [reason.partition(": ")[0] for reason in reasons]
-    assert (during, subjects) == ("invalid", ["worker-3", "documents are lost or out of reach"]), printed
-    assert "invalid" not in (before, after), printed
+    before, during, after = rows(user)
+    subjects = [reason.partition(": ")[0] for reason in during["reasons"]]
+    assert (during["verdict"], subjects) == ("invalid", ["worker-3", "documents are lost or out of reach"]), printed
+    assert "invalid" not in (before["verdict"], after["verdict"]), printed
     first, second, third = sorted(user.home.glob("results/*/*/trials/*"), key=rate)
     assert recorded(first) == recorded(third) == {"worker-1", "worker-2", "worker-3"}
     assert recorded(second) >= {"worker-1", "worker-2"}
@@ -131,10 +132,8 @@ def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh
         for host in made.hosts[:2]:
             only_ssh = f"-s {made.emulated.network.client} -p tcp --syn ! --dport 22 -j REJECT"
             host.run(["iptables", "-A", "INPUT", *only_ssh.split()]).check_returncode()
-        done = user.runs("run", "study.yaml", "--set", "load.workers=3")
-        printed = done.stdout + done.stderr
-        ((verdict, reasons),) = verdicts(user)
-        assert (verdict, reasons) == ("held", []), printed
+        user.runs("run", "study.yaml", "--set", "load.workers=3")
+        assert_answered(*rows(user))
         (trial,) = user.home.glob("results/*/*/trials/*")
         nodes = {row["node"] for row in json.loads((trial / "audit.json").read_text())}
         assert nodes == {"worker-1", "worker-2"}, "the first two of three that may be workers"
@@ -166,8 +165,8 @@ def test_processes_on_emulated_hosts(user: User) -> None:
         pytest.skip("; ".join(finding.message for finding in lacking))
     study = STUDY.replace("infrastructure: hosts, inventory: INVENTORY", "infrastructure: namespaces")
     (user.home / "study.yaml").write_text(study.replace("[10, 15, 20]", "[20]"))
-    done = user.runs("run", "study.yaml")
-    assert [verdict for verdict, _ in verdicts(user)] == ["held"], done.stdout + done.stderr
+    user.runs("run", "study.yaml")
+    assert_answered(*rows(user))
     (trial,) = user.home.glob("results/*/*/trials/*")
     workers = {"worker-1", "worker-2", "worker-3"}
     for file in ("audit.json", "usage.json"):
