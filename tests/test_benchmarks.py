@@ -36,8 +36,9 @@ NODES = [
 
 
 @pytest.mark.parametrize("application", prediction.APPLICATIONS)
-@pytest.mark.parametrize("changes", prediction.TREATMENTS.values(), ids=list(prediction.TREATMENTS))
-def test_every_predicted_treatment_can_be_deployed_on_a_machine_of_two_cores(application: str, changes: tuple[str]):
+@pytest.mark.parametrize("name", prediction.TREATMENTS)
+def test_every_predicted_treatment_can_be_deployed_on_a_machine_of_two_cores(application: str, name: str):
+    changes = prediction.TREATMENTS[name].settings(application)
     study = prediction.study_of(application, "bench", changes, start=100.0, modelled=False)
     plan = make_plan(Document(yaml.safe_dump(study), "bench/prediction"))
     (treatment,) = plan.treatments

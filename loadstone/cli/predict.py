@@ -3,6 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -109,7 +110,7 @@ def command(
     if json:
         print_json(result.as_json())
         return
-    for text in dict.fromkeys(text for *_, prediction in predictions for text in prediction.warnings):
+    for text in _warnings({label: prediction.warnings for label, _, prediction in predictions}):
         warn(text)
     out.print(predicted.render(result))
 
@@ -128,6 +129,16 @@ def _chosen(treatments: list[TreatmentSummary], label: str | None) -> TreatmentS
         known = ", ".join(treatment.label for treatment in found or treatments)
         raise InputError(f"--from {label!r} names {len(found) or 'no'} treatments; give one of: {known}")
     return found[0]
+
+
+def _warnings(predictions: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each once; what holds for some predictions only begins with their labels."""
+    having: dict[str, list[str]] = {}
+    for label, texts in predictions.items():
+        for text in texts:
+            having.setdefault(text, []).append(label)
+    everywhere = len(predictions)
+    return [text if len(labels) == everywhere else f"{', '.join(labels)}: {text}" for text, labels in having.items()]
 
 
 def _as_measured(model: CapacityModel) -> tuple[str, Layout, Prediction]:

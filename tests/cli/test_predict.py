@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,18 @@ def test_a_person_reads_the_same_numbers(run: Path, capsys):
     text = capsys.readouterr().out
     for part in ("CPU of a request", "Predicted breaking points", "scaling=horizontal", "frontend", "holds"):
         assert part in text
+
+
+@pytest.mark.slow
+def test_a_warning_about_one_of_several_predictions_names_it(run: Path, tmp_path: Path, capsys):
+    small = shutil.copytree(run, tmp_path / run.name)
+    provenance = json.loads((small / "provenance.json").read_text())
+    for node in provenance["nodes"]:
+        node["cpus"] = [0]
+    (small / "provenance.json").write_text(json.dumps(provenance))
+    assert run_command(["predict", str(small)]) == 0
+    (refused,) = [line for line in capsys.readouterr().err.splitlines() if "such a study is refused" in line]
+    assert refused.startswith("warning: scaling=vertical: such a study is refused, as no node has the cores")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 STUDY = """\
 version: 1
 name: system-test
-application: hotel-reservation
+application: docstore
 load: {rates: [40, 60, 80], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 16}
 trial: {warmup: 1s, duration: 3s, order: sequential}
 """

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
 STUDY = """\
 version: 1
 name: in-a-cloud
-application: hotel-reservation
+application: docstore
 cluster:
   infrastructure: chameleon
   workers: 2

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.system, pytest.mark.servers, pytest.mark.root, pytest.
 STUDY = """\
 version: 1
 name: disturbed
-application: hotel-reservation
+application: docstore
 load: {rates: [40], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 16}
 trial: {warmup: 1s, duration: 5s, order: sequential}
 """

@@ -1,4 +1,4 @@
-"""Studies of the real application: whole, killed, broken on purpose."""
+"""Studies of real applications: Hotel Reservation whole; the document store killed and broken on purpose."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rows(user: User) -> list[dict[str, object]]:
 
 
 def test_a_study_from_file_to_report(user: User) -> None:
-    done = user.runs("run", "study.yaml")
+    done = user.runs("run", "study.yaml", "--set", "application=hotel-reservation")
     page = Path(re.search(r"report: (\S+)", done.stdout).group(1))  # type: ignore[union-attr]
     assert "hotel-reservation" in page.read_text()
     assert [row["rate"] for row in rows(user)] == [40, 60, 80] or len(rows(user)) == 3
@@ -98,7 +98,7 @@ def test_ctrl_c_in_a_pipeline_removes_all_although_the_other_end_is_gone(user: U
 @pytest.mark.parametrize(
     ("marks", "named"),
     [
-        pytest.param(["serve", "hotel/geo"], "geo-1", id="service"),
+        pytest.param(["serve", "docstore/queue"], "queue-1", id="service"),
         pytest.param(["node", "--state"], "its node has ended (killed by signal 9)", id="node", marks=pytest.mark.long),
     ],
 )
@@ -121,11 +121,11 @@ def test_a_program_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes
 def test_a_limit_taken_away_in_a_trial_makes_it_invalid_with_wanted_and_effective(user: User) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=0)
-    assert unlimit("geo-1") > 0
+    assert unlimit("queue-1") > 0
     output, complained = process.communicate(timeout=180)
     assert process.returncode == 4, output + complained
     reasons = " ".join(rows(user)[0]["reasons"])  # type: ignore[arg-type]
-    assert "geo-1" in reasons and "requested 1" in reasons and "unlimited" in reasons
+    assert "queue-1" in reasons and "requested 1" in reasons and "unlimited" in reasons
 
 
 @pytest.fixture
