@@ -5,9 +5,9 @@ and the prediction registered; then each treatment is searched, and the base onc
 drifted meanwhile. All as limited processes on this machine. It goes on where it was stopped: what is in ``--folder``
 already is not run again, and no prediction is made twice. ``--application`` and ``--treatments`` run a part.
 
-The whole is 36 searches of trials of 10 s after 5 s that do not count: a trial begins with empty caches, and after 1 s
-of warm-up it is the filling of these that breaks it, at a load that differs by a quarter from trial to trial. A base is
-searched to 5 %, for its error is in ten predictions; a treatment to 10 %, by which its predicted interval is widened.
+The whole is 36 searches of trials of 10 s after 5 s of warm-up, in which a trial fills its caches: after 1 s, filling
+them broke trials at loads far below what others held. A base is searched to 5 %, for its error is in ten predictions,
+and a treatment to 10 %, by which its predicted interval is widened.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Provision
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.model.document import Document
-from tests.support.users import User
 from tests.traces import MACHINE, snapshot
 
 
@@ -92,9 +90,3 @@ def deploy(plan: Plan, provision: Provision, folder: Path) -> Deployed:
     deployed = Deployed(plan.deployable(plan.treatments[0]), provision, plan.study.name, folder)
     deployed.start(Listener())
     return deployed
-
-
-def rows(user: User) -> list[dict[str, Any]]:
-    """The finished trials, in their order."""
-    files = user.home.glob("results/*/*/trials/*/trial.json")
-    return sorted((json.loads(file.read_text())["row"] for file in files), key=lambda row: int(row["order"]))

@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -76,12 +75,6 @@ def hosts(user: User) -> tuple[str, dict[str, Host]]:
     return entry.facts["id"], {host.name: host for host in EmulatedHosts.of(entry.facts).hosts}
 
 
-def rows(user: User) -> list[dict[str, Any]]:
-    """The finished trials, in order."""
-    files = user.home.glob("results/*/*/trials/*/trial.json")
-    return sorted((json.loads(file.read_text())["row"] for file in files), key=lambda row: row["order"])
-
-
 @pytest.mark.long
 def test_a_manager_is_not_missed_and_a_worker_comes_back(user: User) -> None:
     shop = applications.shop()
@@ -98,10 +91,10 @@ def test_a_manager_is_not_missed_and_a_worker_comes_back(user: User) -> None:
     output, complained = process.communicate()
 
     assert first != second  # healed: a new cluster
-    assert [row["rate"] for row in rows(user)] == [10, 11, 12, 13]
-    invalid = [row["verdict"] == "invalid" for row in rows(user)]
+    assert [row["rate"] for row in user.rows()] == [10, 11, 12, 13]
+    invalid = [row["verdict"] == "invalid" for row in user.rows()]
     assert invalid == [False, True, False, False], output + complained
-    assert "worker-2: it is down" in rows(user)[1]["reasons"]
+    assert "worker-2: it is down" in user.rows()[1]["reasons"]
     assert process.returncode == 4, output + complained
     for mark in (first, second):
         left = snapshot(mark, (user.home / "data",))
@@ -133,7 +126,7 @@ def test_the_store_s_node_vanishes_with_its_documents(user: User) -> None:
 
     assert first != second, "the next trial has a whole cluster"
     assert process.returncode == 4, output + complained
-    before, lost, after = rows(user)
+    before, lost, after = user.rows()
     assert (before["verdict"], after["verdict"]) == ("measured", "measured"), output + complained
     assert lost["verdict"] == "invalid" and f"{node}: it is down" in lost["reasons"]
     written = 1000 + before["completed"]

@@ -13,7 +13,6 @@ import yaml
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from tests.orchestration import docker_clusters
-from tests.orchestration.docker_clusters import rows
 from tests.support import applications
 from tests.support.audits import complete
 from tests.support.users import User, end
@@ -55,7 +54,7 @@ def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goe
     switch_off("worker-2")
     output, complained = process.communicate(timeout=900)
     assert process.returncode == 4, output + complained
-    first, second, third = rows(cluster_user)
+    first, second, third = cluster_user.rows()
     reasons = [row["reasons"] for row in (first, second, third)]
     assert [row["verdict"] == "invalid" for row in (first, second, third)] == [False, True, False], reasons
     assert any(reason.startswith("worker-2") for reason in second["reasons"])
@@ -75,7 +74,7 @@ def test_a_manager_that_is_switched_off_is_spared_with_high_availability(cluster
     switch_off("manager-1")  # the leader, which was used so far
     output, complained = process.communicate(timeout=900)
     assert process.returncode == 0, output + complained
-    assert len(rows(cluster_user)) == 2 and "invalid" not in {row["verdict"] for row in rows(cluster_user)}
+    assert len(cluster_user.rows()) == 2 and "invalid" not in {row["verdict"] for row in cluster_user.rows()}
 
 
 def test_a_run_that_is_interrupted_leaves_nothing(cluster_user: User) -> None:

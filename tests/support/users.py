@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -57,6 +59,11 @@ class User:
         """Trial folders of the newest run, and whether each is finished."""
         folders = sorted(self.home.glob("results/*/*/trials/*"))
         return {folder.name: (folder / "trial.json").exists() for folder in folders}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The finished trials, in the order in which they ran."""
+        files = self.home.glob("results/*/*/trials/*/trial.json")
+        return sorted((json.loads(file.read_text())["row"] for file in files), key=lambda row: int(row["order"]))
 
     def waits_until_a_trial_is_loaded(self, process: subprocess.Popen[str], finished: int) -> None:
         """Wait until ``finished`` trials are in the ledger and requests of the next one are under way."""

@@ -13,7 +13,6 @@ import yaml
 
 from loadstone.applications import catalogue
 from tests.orchestration import docker_clusters
-from tests.orchestration.docker_clusters import rows
 from tests.support import applications
 from tests.support.audits import complete
 from tests.support.users import REPOSITORY, User
@@ -72,7 +71,7 @@ def test_a_deployment_answers_as_published(cluster_user: User) -> None:
 def test_a_study_adds_up(cluster_user: User) -> None:
     write_study(cluster_user)
     cluster_user.runs("run", "study.yaml")
-    (row,) = rows(cluster_user)
+    (row,) = cluster_user.rows()
     assert row["verdict"] in ("held", "not held"), row["reasons"]
     (trial,) = cluster_user.home.glob("results/*/*/trials/*")
     checks = json.loads((trial / "checks.json").read_text())

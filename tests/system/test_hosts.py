@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -56,12 +55,6 @@ def three(user: User) -> Iterator[SshHosts]:
         yield made
 
 
-def rows(user: User) -> list[dict[str, Any]]:
-    """The finished trials, in the order of their rates."""
-    files = user.home.glob("results/*/*/trials/*/trial.json")
-    return sorted((json.loads(file.read_text())["row"] for file in files), key=lambda row: float(row["rate"]))
-
-
 def rate(trial: Path) -> float:
     return float(json.loads((trial / "trial.json").read_text())["trial"]["rate"])
 
@@ -84,7 +77,7 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
         three.cut("worker-3", "up")
     printed = "".join(process.communicate(timeout=600))
     assert process.returncode == 4 and "Traceback" not in printed, printed
-    before, during, after = rows(user)
+    before, during, after = user.rows()
     subjects = [reason.partition(": ")[0] for reason in during["reasons"]]
     assert (during["verdict"], subjects) == ("invalid", ["worker-3", "documents are lost or out of reach"]), printed
     assert "invalid" not in (before["verdict"], after["verdict"]), printed
@@ -133,7 +126,7 @@ def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh
             only_ssh = f"-s {made.emulated.network.client} -p tcp --syn ! --dport 22 -j REJECT"
             host.run(["iptables", "-A", "INPUT", *only_ssh.split()]).check_returncode()
         user.runs("run", "study.yaml", "--set", "load.workers=3")
-        assert_answered(*rows(user))
+        assert_answered(*user.rows())
         (trial,) = user.home.glob("results/*/*/trials/*")
         nodes = {row["node"] for row in json.loads((trial / "audit.json").read_text())}
         assert nodes == {"worker-1", "worker-2"}, "the first two of three that may be workers"
@@ -166,7 +159,7 @@ def test_processes_on_emulated_hosts(user: User) -> None:
     study = STUDY.replace("infrastructure: hosts, inventory: INVENTORY", "infrastructure: namespaces")
     (user.home / "study.yaml").write_text(study.replace("[10, 15, 20]", "[20]"))
     user.runs("run", "study.yaml")
-    assert_answered(*rows(user))
+    assert_answered(*user.rows())
     (trial,) = user.home.glob("results/*/*/trials/*")
     workers = {"worker-1", "worker-2", "worker-3"}
     for file in ("audit.json", "usage.json"):

@@ -15,7 +15,7 @@ from tests.infrastructure.preparation import sources
 from tests.support.clusters import folders
 from tests.support.users import User
 from tests.support.verdicts import assert_answered
-from tests.system.test_hosts import STUDY, recorded, rows
+from tests.system.test_hosts import STUDY, recorded
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
 
@@ -54,7 +54,7 @@ def test_a_study_whose_login_becomes_root_by_sudo(user: User, three: SshHosts) -
     command = ["ssh", "-F", str(three.config), f"{LOGIN}@{three.hosts[0].address}", "id", "-un"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == LOGIN
     user.runs("run", "study.yaml", "--set", "load.rates=[20]")
-    assert_answered(*rows(user))
+    assert_answered(*user.rows())
     (trial,) = user.home.glob("results/*/*/trials/*")
     names = {"worker-1", "worker-2", "worker-3"}
     audited = json.loads((trial / "audit.json").read_text())

@@ -92,7 +92,7 @@ def test_one_that_dies_makes_its_trial_invalid_and_a_killed_run_leaves_both_to_d
         process.kill()
         process.communicate(timeout=60)
         removed = cluster_user.runs("down").stdout
-    first, second, third = docker_clusters.rows(cluster_user)
+    first, second, third = cluster_user.rows()
     assert first["reasons"] == ["interference: the load generator of docstore was killed by SIGKILL"]
     assert second["verdict"] == "invalid" and any("queue-1" in reason for reason in second["reasons"])
     assert {reason.partition("docstore: ")[0] for reason in second["reasons"]} == {"interference: "}, second["reasons"]

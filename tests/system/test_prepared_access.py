@@ -220,7 +220,7 @@ def test_a_study_runs_behind_firewalls_that_were_opened_for_it(
         assert len(opened) == 3 and all("123/udp, " in line and "20000:32767/tcp" in line for line in opened)
         assert "nothing to change" in person.runs(*prepare).stdout
         ran = person.runs("run", "study.yaml")
-        rows = docker_clusters.rows(person)
+        rows = person.rows()
         assert len(rows) == len(orchestrators), ran.stdout + ran.stderr
         assert_answered(*rows)
         person.runs("down")

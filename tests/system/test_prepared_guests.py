@@ -106,7 +106,7 @@ def test_guests_are_prepared_once_run_a_study_and_are_as_before(two: PreparedGue
     study["load"]["rates"] = [2]
     (two.user.home / "study.yaml").write_text(yaml.safe_dump(study))
     ran = two.user.runs("run", "study.yaml", "--emulated-ok")
-    (row,) = docker_clusters.rows(two.user)
+    (row,) = two.user.rows()
     assert row["verdict"] != "invalid" and row["completed"], ran.stdout + ran.stderr
 
     two.user.runs("prepare", "hosts.yaml", "--undo", "--yes")

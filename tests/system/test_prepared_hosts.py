@@ -123,7 +123,7 @@ def runs_a_study(three: SshHosts, person: User, orchestrator: str) -> None:
         yaml.safe_dump(docker_clusters.study("prepared", orchestrator, cluster=cluster, **settings))
     )
     person.runs("run", "study.yaml")
-    (row,) = docker_clusters.rows(person)
+    (row,) = person.rows()
     assert_answered(row)
     person.runs("down")
     assert three.left(()) == []

@@ -64,10 +64,6 @@ def person(four: SshHosts) -> Iterator[User]:
         assert left == {}
 
 
-def rows(user: User) -> list[dict[str, str]]:
-    return docker_clusters.rows(user)
-
-
 def deployments(user: User) -> list[str]:
     """What the journal has: clusters, and what is deployed on them."""
     found: list[str] = json.loads(user.runs("status", "--json").stdout)["deployments"]
@@ -76,7 +72,7 @@ def deployments(user: User) -> list[str]:
 
 def test_a_study_on_a_swarm_of_hosts(four: SshHosts, person: User) -> None:
     person.runs("run", "study.yaml")
-    (row,) = rows(person)
+    (row,) = person.rows()
     assert_answered(row)
     (trial,) = person.home.glob("results/*/*/trials/*")
     audited = json.loads((trial / "audit.json").read_text())
@@ -114,10 +110,10 @@ def test_a_node_that_is_killed_costs_its_trial_and_no_cluster(four: SshHosts, pe
     assert nodes
     for pid in nodes:
         os.kill(pid, signal.SIGKILL)
-    assert rows(person) == []
+    assert person.rows() == []
     printed = "".join(process.communicate(timeout=600))
     assert process.returncode == 4 and "Traceback" not in printed, printed
-    (row,) = rows(person)
+    (row,) = person.rows()
     assert row["verdict"] == "invalid" and "worker-2: its node has ended" in str(row["reasons"]), row
     assert four.left(groups) == []
 
@@ -129,12 +125,12 @@ def test_a_host_that_vanishes_makes_its_trial_invalid(four: SshHosts, person: Us
     groups = four.groups()
     four.cut("worker-3")
     try:
-        wait(lambda: bool(rows(person)) or process.poll() is not None)
+        wait(lambda: bool(person.rows()) or process.poll() is not None)
     finally:
         four.cut("worker-3", "up")
     printed = "".join(process.communicate(timeout=600))
     assert process.returncode == 4 and "Traceback" not in printed, printed
-    (row,) = rows(person)
+    (row,) = person.rows()
     assert row["verdict"] == "invalid" and "worker-3" in str(row["reasons"]), row
     person.runs("down")
     assert four.left(groups) == []

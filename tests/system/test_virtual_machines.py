@@ -143,7 +143,7 @@ def test_a_swarm_of_virtual_machines(person: User) -> None:
     study |= {"resources": applications.limits(docstore, cpu=0.5), "vm": {"memory": "1GiB"}}
     write(person, study | {"orchestrator": "swarm", "environment": "vm-container"})
     done = person.runs("run", "study.yaml", "--emulated-ok")
-    (row,) = docker_clusters.rows(person)
+    (row,) = person.rows()
     assert valid([row]) == [True], done.stdout + done.stderr
     assert row["environment"] in ("vm-container", "vm-container (emulated)")
 
@@ -155,7 +155,7 @@ def test_a_stressor_disturbs_a_virtual_machine_from_within(person: User) -> None
     study |= {"factors": {"interference": ["off", {"stressor": "cpu", "load": "50%", "on": "worker-1"}]}}
     write(person, study | {"vm": {"memory": "1GiB", "disk": "qcow2"}})
     done = person.runs("run", "study.yaml", "--emulated-ok")
-    rows = docker_clusters.rows(person)
+    rows = person.rows()
     assert valid(rows) == [True] * 2, done.stdout + done.stderr
     (folder,) = person.home.glob("results/guests/*")
     quiet, disturbed = (folder / "trials" / row["trial_id"] for row in rows)
@@ -177,7 +177,7 @@ def test_a_step_of_a_guests_wall_clock_is_a_warning_and_changes_no_verdict(perso
         subprocess.run([*login(person), perl], check=True, timeout=60)
     output, complained = process.communicate(timeout=600)
     assert process.returncode == 0, output + complained
-    rows = docker_clusters.rows(person)
+    rows = person.rows()
     assert valid(rows) == [True] * 3, [row["reasons"] for row in rows]
     steps = [re.findall(r"wall clock of (\S+) was stepped by (\S+) s", " ".join(row["warnings"])) for row in rows]
     assert [[name for name, _ in found] for found in steps] == [["worker-1"], ["worker-1"], []]
@@ -197,7 +197,7 @@ def test_a_guest_that_panics_and_one_that_hangs_make_their_trials_invalid(person
     guest.suspend()
     output, complained = process.communicate(timeout=1200)
     assert process.returncode == 4, output + complained
-    rows = docker_clusters.rows(person)
+    rows = person.rows()
     assert valid(rows) == [True, False, False, True], [row["reasons"] for row in rows]
     panicked, hung = rows[1]["reasons"], rows[2]["reasons"]
     assert any(reason == "worker-1: it is down" for reason in panicked), panicked
@@ -218,7 +218,7 @@ def test_a_guest_that_runs_out_of_memory_or_of_disk_makes_that_trial_invalid(per
     subprocess.run([*login(person), FILL], timeout=60, check=True)
     output, complained = process.communicate(timeout=1200)
     assert process.returncode == 4, output + complained
-    rows = docker_clusters.rows(person)
+    rows = person.rows()
     assert valid(rows) == [True, False, True, False], [row["reasons"] for row in rows]
     memory, disk = rows[1]["reasons"], rows[3]["reasons"]
     assert any(re.match("(queue|couchdb)-1 ran out of memory: the kernel killed", reason) for reason in memory), memory

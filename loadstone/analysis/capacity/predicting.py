@@ -6,8 +6,7 @@ bottleneck has no quota to simulate, it is saturated at its utilisation at the m
 that are possible for another layout, and a prediction lies midway: the same share, or the same queueing: in heavy
 traffic P99 <= T requires (1 - u) / u proportional to 1 / x, x the requests/s of one replica (Kingman, "The single
 server queue in heavy traffic", 1961). A station that was no bottleneck has no measured limit: it is assumed to sustain
-90 % [80, 100] of its CPU, and a node 86 % [72, 100], as six treatments of two applications that broke at their nodes
-did (80, 84, 87 and 93 % of Social Network, 77 and 97 % of Media Microservices).
+90 % [80, 100] of its CPU, and a node 86 % [72, 100]: four treatments of Social Network broke at 80, 84, 87 and 93 %.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from loadstone.model.base import abridged
 FARTHEST = 2.0
 """A replica's load beyond this many times the measured one is extrapolation: predictions err by tens of percent."""
 _ROUNDING = 1.05
-_FULL = {"service": (0.9, 0.1), "node": (0.86, 0.14)}
-"""Share of its CPU at which a station breaks that was no bottleneck when the model was measured, plus or minus."""
+_BREAKS_AT = {"service": (0.9, 0.1), "node": (0.86, 0.14)}
+"""Share of its CPU, plus or minus, at which a station breaks that was no bottleneck when the model was measured."""
 _ERROR, _BY_LIMIT, _BY_REPLICAS, _BY_OBJECTIVE, _BY_MISFIT = 0.02, 0.03, 0.015, 0.15, 0.3
 """Standard deviation of the logarithm of the model's error: at least, more for each doubling or halving of the quota,
 the replicas or the limit of latency, and more by this share of how far the simulation misses the measured breaking
@@ -155,7 +154,7 @@ class _Bound:
             return self.own
         if self.station.kind == self.model.bottleneck.kind == "node":
             return self.own
-        middle, spread = _FULL[self.station.kind]
+        middle, spread = _BREAKS_AT[self.station.kind]
         return np.maximum(middle + spread * (2 * unshown - 1), self._held(drawn))
 
     def _held(self, drawn: bool) -> Floats:
