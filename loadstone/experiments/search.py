@@ -30,14 +30,15 @@ MOST_INVALID = 5
 FINE_LEAST, FINE_MOST = 5, 60
 AFTER_CONTRADICTION = 3
 """Fine trials that follow, at least, when the confirmation contradicts."""
-OFFSETS = (-2.0, 1.5)
-"""Fine trials lie this many slopes beside the median, in turn: 0.7 would tell most of the location, but nothing of the
-spread between trials, and those that look steadier than they are end a search too early."""
+OFFSETS = (-2.0, 0.7, -0.7, 1.5)
+"""Fine trials lie this many slopes beside the median, in turn. The near ones tell most of the location and find the way
+back after one outlier; the far ones tell the spread between trials: one that looks smaller than it is ends a search too
+early."""
 CAPACITY_WIDER = 2.0
 """How much wider than the breaking point's the interval of the capacity may be."""
 BEFORE_CONFIRMING = 1.2
 """The confirmation begins when the intervals are at most this much too wide: its trials narrow them, too."""
-INFORMATION = 0.32
+INFORMATION = 0.37
 """Fisher information of a fine trial about the breaking point, per squared slope: of a probit at ``OFFSETS``."""
 CONFIRMING = 3
 """Trials that a confirmation is expected to take."""
@@ -192,7 +193,7 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     """How many more trials are to be expected, for a display of the time left; 0 when the search is over.
 
     A wide posterior halves with every trial. Once it is as narrow as the slope s, trials add up: each brings Fisher
-    information 0.32 / s^2 (probit, 1.2 to 1.5 slopes off the median), and the precision p needs (1.96 / p)^2 of it.
+    information 0.37 / s^2 (probit, at ``OFFSETS``), and the precision p needs (1.96 / p)^2 of it.
     """
     step = next_probe(search, history)
     if not isinstance(step, NextTrial):

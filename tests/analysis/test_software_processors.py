@@ -48,7 +48,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunFolder]:
     """The same run twice: as it was, and all on software."""
-    made = Synthetic({"bare": 900.0, "container": 880.0}, factor="environment", duration_s=1.0)
+    made = Synthetic({"bare": 900.0, "container": 880.0}, factor="environment", duration_s=2.0)
     real = made.write(tmp_path_factory.mktemp("whole"))
     copy = tmp_path_factory.mktemp("software") / real.parent.name / real.name
     shutil.copytree(real, copy)

@@ -346,7 +346,7 @@ def test_expected_trials_falls_to_zero_and_is_of_the_right_size() -> None:
         left = [expected_trials(search, history[:i]) for i in range(len(history) + 1)]
         assert left[-1] == 0
         assert all(value > 0 for value in left[:-1])
-        assert left[len(history) // 2] < left[0] + 10
+        assert left[len(history) // 2] < 2 * left[0]
         ratios.append(left[0] / len(history))
     assert 0.6 < sorted(ratios)[10] < 1.6
 
