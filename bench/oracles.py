@@ -33,8 +33,8 @@ def finds(spread: float, off: float, rng: np.random.Generator, tests: int = 4000
     shift = np.log(1 + off) / spread
     seen = rng.normal(-shift, 1, (tests, MOST)).cumsum(axis=1)
     count = np.arange(1, MOST + 1)
-    less, more = (np.exp(sign * shift * seen - count * shift**2 / 2) for sign in (-1, 1))
-    contradicted = (less + more) / 2 >= 1 / FALSE_ALARM
-    over = contradicted | (np.maximum(less, more) <= MISS)
+    less, more = (sign * shift * seen - count * shift**2 / 2 for sign in (-1, 1))  # logarithms of the likelihood ratios
+    contradicted = np.logaddexp(less, more) >= np.log(2 / FALSE_ALARM)
+    over = contradicted | (np.maximum(less, more) <= np.log(MISS))
     first = over.argmax(axis=1)
     return float(np.mean(contradicted[np.arange(tests), first]))

@@ -18,6 +18,7 @@ from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.model.cluster import Cluster
 from tests.orchestration import docker_clusters
+from tests.support import applications
 from tests.support.audits import complete
 from tests.support.clusters import folders
 from tests.support.daemons import Daemon
@@ -27,7 +28,7 @@ pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
 
 CLUSTER = f"existing-{os.getpid()}"
 UNPRIVILEGED = 65534
-DEADLINE_S = 900  # of a whole study of 22 services, on a machine that is busy, too
+DEADLINE_S = 900  # of a whole study, on a machine that is busy, too
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,10 @@ def loadstone(host: Host, home: Path, *arguments: str, docker: str, expect: int)
 
 
 def write_study(home: Path, orchestrator: str, **cluster: Any) -> None:
-    study = docker_clusters.study("mine", orchestrator, cluster={"infrastructure": "existing", **cluster})
+    shop = applications.shop()
+    (home / "application.yaml").write_text(yaml.safe_dump(shop))
+    more = {"application": "application.yaml", "resources": applications.limits(shop)}
+    study = docker_clusters.study("mine", orchestrator, cluster={"infrastructure": "existing", **cluster}, **more)
     (home / "study.yaml").write_text(yaml.safe_dump(study))
 
 
@@ -86,19 +90,19 @@ def test_a_study_on_the_engine_of_this_machine(host: Host, home: Path, engine: E
     (trial,) = home.glob("results/mine/*/trials/*/trial.json")
     assert json.loads(trial.read_text())["row"]["verdict"] in ("held", "not held")
     audit = json.loads((trial.parent / "audit.json").read_text())
-    assert complete(audit, 22)
+    assert complete(audit, applications.SHOP)
     assert ours(engine) == [] and list((home / "own").glob("*.json")) == []
 
 
 def test_a_port_of_this_machine_that_is_taken(host: Host, home: Path, engine: Engine) -> None:
     write_study(home, "compose")
-    taken = "import socket; s = socket.create_server(('127.0.0.1', 5000)); print('taken', flush=True); s.accept()"
+    taken = "import socket; s = socket.create_server(('127.0.0.1', 8080)); print('taken', flush=True); s.accept()"
     Daemon(host, "taken", ["python3", "-c", taken]).awaits("taken")
     try:
         output = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=3)
     finally:
-        host.run(["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 5000))"])
-    assert "frontend: port 5000 of the node is taken" in output and "ss -ltnp" in output
+        host.run(["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080))"])
+    assert "order: port 8080 of the node is taken" in output and "ss -ltnp" in output
     assert ours(engine) == [] and list((home / "own").glob("*.json")) == []
 
 
@@ -114,10 +118,10 @@ def test_an_engine_without_a_swarm_then_with_one_and_a_registry(host: Host, home
         assert "nodes that run replicas: your cluster has 1, the study needs 2" in output
         write_study(home, "swarm", registry=registry)
         output = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=0)
-        assert "http://127.0.0.1:5000" in output
+        assert "http://127.0.0.1:8080" in output
         assert " has " not in output  # a limit that is not in force
         images = {service["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] for service in engine.api.services()}
-        assert len(images) == 3 and all(image.startswith(f"{registry}/") for image in images)
+        assert len(images) == 2 and all(image.startswith(f"{registry}/") for image in images)
         loadstone(host, home, "down", docker=engine.url, expect=0)
         assert engine.api.services() == [] and engine.api.configs() == []
     finally:

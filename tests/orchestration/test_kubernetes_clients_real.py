@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
-from loadstone.applications import catalogue
 from loadstone.infrastructure.kubernetes_api import connect
 from tests.infrastructure.real_engines import registry
+from tests.support import applications
 from tests.support.clusters import Shared, SharedClusters
 from tests.support.users import User
 from tests.support.verdicts import assert_answered
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800
 STUDY = """\
 version: 1
 name: on-its-own
-application: hotel-reservation
+application: application.yaml
 orchestrator: kubernetes
 cluster: {infrastructure: existing, registry: "http://REGISTRY/lab"}
 resources: RESOURCES
@@ -45,12 +46,11 @@ def shared(shared_clusters: SharedClusters) -> Iterator[Shared]:
 def test_a_labelled_node_seeds_the_stores_and_generates_the_load(shared: Shared, tmp_path: Path) -> None:
     person = User(tmp_path)  # their journal does not have the cluster: it is one that was there before
     person.environment |= {"KUBECONFIG": shared.access.addresses[0], "LOADSTONE_DATA": str(shared.place / "data")}
-    limits = {
-        name: {"cpu": 0.2, "memory": "128MiB"} for name in catalogue.load("hotel-reservation").application.services
-    }
+    shop = applications.shop()
+    (tmp_path / "application.yaml").write_text(yaml.safe_dump(shop))
     with registry(tmp_path, shared.provision.nodes[0].address) as host:
         shared.trust(host)
-        study = STUDY.replace("RESOURCES", json.dumps(limits)).replace("REGISTRY", host)
+        study = STUDY.replace("RESOURCES", json.dumps(applications.limits(shop))).replace("REGISTRY", host)
         (tmp_path / "study.yaml").write_text(study)
         person.runs("run", "study.yaml")
     (trial,) = tmp_path.glob("results/*/*/trials/*")
