@@ -76,6 +76,8 @@ class Synthetic:
     """How much slower the machine becomes by the twentieth trial, relative, as the reference loop shows it."""
     stop_after: int | None = None
     """Trials after which the run was interrupted."""
+    stop_before: tuple[str, Phase] | None = None
+    """A level and a phase of its search, before whose first trial the run was interrupted."""
     invalid: tuple[int, ...] = ()
     """Orders (from 1) of trials whose audit failed."""
     name: str = "synthetic"
@@ -113,7 +115,7 @@ class Synthetic:
         _write(folder / "provenance.json", PROVENANCE)
         rows: list[dict[str, Any]] = []
         for step in self._steps(rows):
-            if self.stop_after is not None and len(rows) >= self.stop_after:
+            if len(rows) == self.stop_after or (step.level, step.phase) == self.stop_before:
                 break
             rows.append(self._trial(folder, treatments[step.level], step, len(rows) + 1))
         table = pa.Table.from_pylist(rows, schema=schema(study.factors))

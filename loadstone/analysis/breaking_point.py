@@ -18,7 +18,7 @@ CAPACITY_HOLDS = 0.95
 """The share of independent trials that hold at the capacity."""
 
 NOISY = 0.08
-"""Above this slope the capacity lies more than 12 % below the breaking point, which is worth a warning."""
+"""Above this slope the capacity lies more than 13 % below the breaking point, which is worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def breaking_point(belief: Posterior) -> Estimate:
 
 def capacity(belief: Posterior) -> Estimate:
     """The marginal estimate of the load at which 95 % of independent trials hold, in requests/s."""
-    log_value = belief.log_load[:, None] - ndtri(CAPACITY_HOLDS) * belief.slope[None, :]
+    log_value = belief.log_load[:, None] + np.log1p(-ndtri(CAPACITY_HOLDS) * belief.slope[None, :])
     low, median, high = (float(np.exp(x)) for x in _weighted_quantiles(log_value, belief.weight))
     return Estimate(median, low, high)
 
@@ -88,7 +88,7 @@ def hold_band(belief: Posterior, loads: Iterable[float]) -> Band:
     chosen = tuple(float(load) for load in loads)
     rows = []
     for load in chosen:
-        z = (belief.log_load[:, None] - np.log(load)) / belief.slope[None, :]
+        z = (1 - load * np.exp(-belief.log_load[:, None])) / belief.slope[None, :]
         rows.append([float(ndtr(q)) for q in _weighted_quantiles(z, belief.weight)])
     low, median, high = (tuple(column) for column in zip(*rows, strict=True)) if rows else ((), (), ())
     return Band(chosen, median, low, high)
@@ -105,11 +105,11 @@ def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
         least = min(broke, default=0)
         yield f"no full trial held, so the breaking point has no lower bound below {least:g}/s"
     if slope.value > NOISY:
-        far = 1 - np.exp(-ndtri(CAPACITY_HOLDS) * slope.value)
+        far = ndtri(CAPACITY_HOLDS) * slope.value
         differ = f"equal trials differ by {slope.value:.0%} from run to run"
         yield f"{differ}: the capacity lies {far:.0%} below the breaking point"
     for load, ok in sorted(set(outcomes)):
-        z = (np.log(point.value) - np.log(load)) / slope.value
+        z = (1 - load / point.value) / slope.value
         chance = float(ndtr(z if ok else -z))
         if chance < 0.01:
             verb = "held" if ok else "did not hold"

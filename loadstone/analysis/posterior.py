@@ -1,9 +1,10 @@
 """The posterior of a breaking point on a grid, from trials that held the SLO or did not.
 
-Every trial has a limit c of its own: it holds where its load x lies below, and ln c is normal around ln b with standard
-deviation s: b is the breaking point, s the slope (how far, relative to b, a run's own limit strays from run to run).
-So a trial at load x holds with probability lapse/2 + (1 - lapse) Phi((ln b - ln x) / s); the lapse lets single trials
-lie for reasons that have nothing to do with load.
+Every trial has a limit c of its own: it holds where its load x lies below, and c is normal around b with standard
+deviation s b: b is the breaking point, s the slope (how far, relative to b, a run's own limit strays from run to run).
+So a trial at load x holds with probability lapse/2 + (1 - lapse) Phi((1 - x / b) / s); the lapse lets single trials
+lie for reasons that have nothing to do with load. Were ln c normal, slow trials would be rarer than fast ones: a busy
+neighbour makes the opposite likelier, and the capacity would be overestimated where equal trials differ much.
 
 The grid over ln b and ln s needs no sampler, is the same in every process and takes milliseconds.
 
@@ -106,6 +107,6 @@ def _verdicts(log_load: Floats, slope: Floats, trials: Trials, lapse: float = LA
 
 
 def _distance(log_load: Floats, load: float, held: bool) -> Floats:
-    """How far a breaking point lies on the side of ``load`` that the verdict speaks for: a column."""
-    distance: Floats = (1 if held else -1) * (log_load - np.log(load))[:, None]
+    """How far, relative to it, a breaking point lies on the side of ``load`` that the verdict speaks for: a column."""
+    distance: Floats = (1 if held else -1) * (1 - load * np.exp(-log_load))[:, None]
     return distance

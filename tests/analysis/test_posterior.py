@@ -21,7 +21,7 @@ def simulated(true: float, slope: float, count: int, seed: int) -> list[TrialOut
     """Trials beside the truth that hold as the model says, without lapses."""
     rng = np.random.default_rng(seed)
     loads = [true * math.exp((1 if index % 2 else -1) * slope) for index in range(count)]
-    return [TrialOutcome(load, math.log(true / load) + slope * rng.normal() >= 0) for load in loads]
+    return [TrialOutcome(load, bool(true * (1 + slope * rng.normal()) >= load)) for load in loads]
 
 
 @given(TRIALS)

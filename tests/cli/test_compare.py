@@ -140,7 +140,7 @@ def test_a_search_without_an_estimate_cannot_tell(say: RunCommand, tmp_path: Pat
 
 def test_what_is_doubtful_about_breaking_points_is_reported(say: RunCommand, tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
-    folder = Synthetic(name="cut", capacities=two, stop_after=36).write(tmp_path)
+    folder = Synthetic(name="cut", capacities=two, stop_before=("vertical", "confirm")).write(tmp_path)
     code, _, complaint = say(folder)
     assert code == 0
     none = "of the fresh trials at and above the capacity none were run"

@@ -108,7 +108,7 @@ def test_changes_in_words(ratio: float | None, text: str) -> None:
 
 def test_what_is_doubtful_about_a_search_is_reported_once(tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
-    gathered = content.gather(Synthetic(capacities=two, stop_after=36).write(tmp_path))
+    gathered = content.gather(Synthetic(capacities=two, stop_before=("vertical", "confirm")).write(tmp_path))
     found = comparison.gather(gathered)
     assert found is not None
     assert any(text.startswith("scaling=vertical: not confirmed") for text in report_words.warnings(gathered))
