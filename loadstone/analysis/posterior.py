@@ -45,6 +45,7 @@ SHORT_LAPSE = 0.1
 """One that was lucky or unlucky must not hold up a search."""
 
 SLOPES = np.linspace(np.log(0.004), np.log(0.6), 19)
+"""Logarithms. Beyond 1 / 1.645 the capacity would lie below no load at all."""
 SLOPE_MEDIAN, SLOPE_SPREAD = 0.06, 1.0
 """Prior of the slope: log-normal, 95 % between 0.8 % and 43 %. It decides when a search dares to stop, and so whether
 intervals cover the truth where equal trials differ much, for a dozen outcomes cannot show that they do not."""
