@@ -3,8 +3,8 @@
 Every trial has a limit c of its own: it holds where its load x lies below, and c is normal around b with standard
 deviation s b: b is the breaking point, s the slope (how far, relative to b, a run's own limit strays from run to run).
 So a trial at load x holds with probability lapse/2 + (1 - lapse) Phi((1 - x / b) / s); the lapse lets single trials
-lie for reasons that have nothing to do with load. Were ln c normal, slow trials would be rarer than fast ones: a busy
-neighbour makes the opposite likelier, and the capacity would be overestimated where equal trials differ much.
+lie for reasons that have nothing to do with load. Normal limits are the cautious choice: log-normal ones, which rarely
+lie far below b, overestimate the capacity where equal trials differ much (docs/explanation/performance.md).
 
 The grid over ln b and ln s needs no sampler, is the same in every process and takes milliseconds.
 
@@ -103,11 +103,12 @@ def _verdicts(log_load: Floats, slope: Floats, trials: Trials, lapse: float = LA
     """Log-likelihood of what held and what did not, by load and slope; equal outcomes are computed once."""
     total: Floats = np.zeros((len(log_load), len(slope)))
     for (load, held), count in sorted(Counter((trial[0], trial[1]) for trial in trials).items()):
-        total += count * np.log(lapse / 2 + (1 - lapse) * ndtr(_distance(log_load, load, held) / slope))
+        z = scores(log_load, slope, load)
+        total += count * np.log(lapse / 2 + (1 - lapse) * ndtr(z if held else -z))
     return total
 
 
-def _distance(log_load: Floats, load: float, held: bool) -> Floats:
-    """How far, relative to it, a breaking point lies on the side of ``load`` that the verdict speaks for: a column."""
-    distance: Floats = (1 if held else -1) * (1 - load * np.exp(-log_load))[:, None]
-    return distance
+def scores(log_load: Floats, slope: Floats, load: float) -> Floats:
+    """How many standard deviations ``load`` lies below each breaking point, by breaking point and slope."""
+    z: Floats = (1 - load * np.exp(-log_load))[:, None] / slope
+    return z

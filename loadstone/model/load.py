@@ -45,7 +45,7 @@ class Capacity(Model):
     """What a trial is judged by."""
     precision: Annotated[Share, AfterValidator(_possible_precision)] = 0.05
     """The search ends when the 95 % interval is within +- this share of the breaking point; where the machine's own
-    speed drifts by more, no search can reach it, and the result has a warning."""
+    speed drifts by more, another run may differ by more, and the result has a warning."""
     start: Rate = 100.0
     """The first rate, in requests per second; choose it rather too low than too high."""
     highest: Rate = 100_000.0

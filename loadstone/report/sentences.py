@@ -178,14 +178,17 @@ def warnings(content: Content) -> list[str]:
 
 
 def _drifted(content: Content) -> Iterator[str]:
-    """A warning of the drift of the machine's speed, and of a precision that it precludes."""
+    """A warning of the drift of the machine's speed, and of a precision that is finer than it."""
     found = drift.drift(content.run.trials)
     if found is None or found.size <= drift.NOTABLE:
         return
     requested = next((treatment.precision for treatment in content.treatments if treatment.precision is not None), None)
     promised = ""
     if requested is not None and found.size > requested:
-        promised = f"; the requested precision of {format.percent(requested)} cannot be reached on such a machine"
+        promised = (
+            f"; this exceeds the requested precision of {format.percent(requested)}: intervals do not cover it, and"
+            " another run may differ by more"
+        )
     yield (
         f"the machine's speed drifted by {format.percent(found.size)} during the run: the same "
         f"computation took from {format.milliseconds(found.shortest_ms)} to {format.milliseconds(found.longest_ms)}"
