@@ -275,6 +275,7 @@ def _not_yaml(error: Exception, text: str, file: Path | str) -> Problem:
     return Problem(file, line, "", f"not valid YAML: {what.removeprefix('but ')}{remedy}")
 
 
+@functools.cache
 def schema(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of ``model``, for editors and for the reference; defaults are as a file would have them."""
     generated = model.model_json_schema(by_alias=True)

@@ -61,6 +61,9 @@ class CapacityModel:
     warnings: tuple[str, ...]
     observed: float | None = None
     """The share of its CPU that the bottleneck used in the trial of the highest throughput; None where unknown."""
+    spread: float = 0.0
+    """How much equal trials of the search differ from run to run: a standard deviation, relative to the breaking point;
+    0 where nothing was searched."""
     pressed: Pressed | None = None
     """What its quota does to the bottleneck; None where a node is the bottleneck, or nothing to simulate is known."""
 
@@ -156,6 +159,7 @@ def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
         trials=tuple(sorted({point.trial for demand in found.values() for point in demand.points})),
         warnings=tuple(_doubts(bottleneck, at[bottleneck], found, layout)),
         observed=_observed(bottleneck, measured[-1][1]),
+        spread=_run_to_run(treatment),
         pressed=pressed,
     )
     if abs(model.misfit) <= MISFIT:
@@ -165,6 +169,11 @@ def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
         " something that is not in it decides too"
     )
     return replace(model, warnings=(*model.warnings, doubt))
+
+
+def _run_to_run(treatment: TreatmentSummary) -> float:
+    searched = treatment.searched
+    return searched.result.slope.value if searched is not None and searched.result is not None else 0.0
 
 
 def _spread(point: Estimate) -> float:

@@ -19,7 +19,7 @@ from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
 
 FOLDER = "predictions"
-VERSION = 4
+VERSION = 5
 """Of the model: another one may predict otherwise from the same trials."""
 
 
