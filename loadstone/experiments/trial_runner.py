@@ -120,13 +120,14 @@ class TrialRunner:
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
         doubts = (*verdict.warnings, *observed.problems, *clocks.warnings())
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
+        stopped_s = summary.aborted.at_s if summary.aborted is not None else None
         return Measured(
             replace(verdict, warnings=doubts),
             summary,
             observed,
             reference,
             capacity,
-            steal_share=stolen(folder, observed),
+            steal_share=stolen(folder, observed, stopped_s),
         )
 
     def _lost(self, before: Counts, deployed: Deployed, summary: TrialSummary) -> list[str]:

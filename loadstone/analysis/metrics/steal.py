@@ -9,15 +9,17 @@ from loadstone.analysis.metrics.windows import measure, read
 from loadstone.model.records.observed import Observed
 
 
-def stolen(folder: Path, observed: Observed) -> float | None:
+def stolen(folder: Path, observed: Observed, stopped_s: float | None = None) -> float | None:
     """Of the node that lost most: the share of its processors' time in the window. ``folder``: the trial's.
 
-    None where counters were not recorded.
+    Of a trial that broke and was stopped: in the ``stopped_s`` seconds until then. None where counters were not
+    recorded.
     """
     recording, _ = read(folder / "metrics.parquet")
     window = observed.window
     if recording is None or window is None:
         return None
-    found = nodes(observed, measure(recording, window.from_ns, window.to_ns))
+    to_ns = window.to_ns if stopped_s is None else window.from_ns + round(1e9 * stopped_s)
+    found = nodes(observed, measure(recording, window.from_ns, to_ns))
     shares = [row.cpu_steal_cores / row.cpus for row in found if row.cpu_steal_cores is not None and row.cpus]
     return max(shares, default=None)

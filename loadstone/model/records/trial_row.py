@@ -156,7 +156,11 @@ class TrialRow(Record):
     ] = None
     steal_share: Annotated[
         float | None,
-        _windowed("processor time that a hypervisor gave to others, of the node that lost most", "share"),
+        Meaning(
+            "processor time that a hypervisor gave to others, of the node that lost most, in the window or until the"
+            " trial was stopped",
+            "share",
+        ),
     ] = None
     documents: Annotated[
         str | None, Meaning("the document store: postgres or mongodb; null of an application without one")
