@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from loadstone.analysis.posterior import Floats, Posterior, Trials, posterior, scores
+from loadstone.analysis.posterior import Floats, Posterior, Trials, posterior, z_scores
 
 CREDIBLE = 0.95
 CAPACITY_HOLDS = 0.95
@@ -88,7 +88,7 @@ def hold_band(belief: Posterior, loads: Iterable[float]) -> Band:
     chosen = tuple(float(load) for load in loads)
     rows = []
     for load in chosen:
-        z = scores(belief.log_load, belief.slope, load)
+        z = z_scores(belief.log_load, belief.slope, load)
         rows.append([float(ndtr(q)) for q in _weighted_quantiles(z, belief.weight)])
     low, median, high = (tuple(column) for column in zip(*rows, strict=True)) if rows else ((), (), ())
     return Band(chosen, median, low, high)

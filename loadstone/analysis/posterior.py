@@ -103,12 +103,12 @@ def _verdicts(log_load: Floats, slope: Floats, trials: Trials, lapse: float = LA
     """Log-likelihood of what held and what did not, by load and slope; equal outcomes are computed once."""
     total: Floats = np.zeros((len(log_load), len(slope)))
     for (load, held), count in sorted(Counter((trial[0], trial[1]) for trial in trials).items()):
-        z = scores(log_load, slope, load)
+        z = z_scores(log_load, slope, load)
         total += count * np.log(lapse / 2 + (1 - lapse) * ndtr(z if held else -z))
     return total
 
 
-def scores(log_load: Floats, slope: Floats, load: float) -> Floats:
+def z_scores(log_load: Floats, slope: Floats, load: float) -> Floats:
     """How many standard deviations ``load`` lies below each breaking point, by breaking point and slope."""
     z: Floats = (1 - load * np.exp(-log_load))[:, None] / slope
     return z

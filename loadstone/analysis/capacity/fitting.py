@@ -61,7 +61,7 @@ class CapacityModel:
     warnings: tuple[str, ...]
     observed: float | None = None
     """The share of its CPU that the bottleneck used in the trial of the highest throughput; None where unknown."""
-    spread: float = 0.0
+    slope: float = 0.0
     """How much equal trials of the search differ from run to run: a standard deviation, relative to the breaking point;
     0 where nothing was searched."""
     pressed: Pressed | None = None
@@ -159,7 +159,7 @@ def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
         trials=tuple(sorted({point.trial for demand in found.values() for point in demand.points})),
         warnings=tuple(_doubts(bottleneck, at[bottleneck], found, layout)),
         observed=_observed(bottleneck, measured[-1][1]),
-        spread=_run_to_run(treatment),
+        slope=_slope(treatment),
         pressed=pressed,
     )
     if abs(model.misfit) <= MISFIT:
@@ -171,7 +171,7 @@ def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
     return replace(model, warnings=(*model.warnings, doubt))
 
 
-def _run_to_run(treatment: TreatmentSummary) -> float:
+def _slope(treatment: TreatmentSummary) -> float:
     searched = treatment.searched
     return searched.result.slope.value if searched is not None and searched.result is not None else 0.0
 

@@ -62,8 +62,8 @@ def predict(
 ) -> Prediction:
     """The breaking point of ``layout``, under another ``objective`` where one is given.
 
-    The interval is for a search at another time that measures to a relative ``precision``: by then the machine may have
-    changed as much as equal trials differ from run to run. ``scale`` multiplies the model's own error.
+    The interval is for a later search that measures to a relative ``precision``, on a machine that may have changed as
+    much as equal trials differ from run to run. ``scale`` multiplies the model's own error.
     Raises ValueError where another objective cannot be simulated.
     """
     if objective is not None and model.pressed is None:
@@ -89,7 +89,7 @@ def predict(
         raise ValueError("nothing in the layout has a CPU limit or a node with known cores")
     first = min(single, key=lambda station: single[station])
     value = single[first]
-    of_search = np.exp(math.hypot(precision / 1.96, model.spread) * _standard(3, len(z)))
+    of_search = np.exp(math.hypot(precision / 1.96, model.slope) * _standard(3, len(z)))
     low, high = np.quantile(np.min(list(drawn.values()), axis=0) * of_search, [0.025, 0.975])
     extrapolation = _times(model, first, value)
     return Prediction(

@@ -56,8 +56,8 @@ def test_what_was_measured_is_predicted_as_it_was():
     assert found.low <= found.value <= found.high and found.extrapolation == pytest.approx(1, rel=0.01)
 
 
-def test_another_time_is_as_uncertain_as_equal_trials_differ():
-    quiet, noisy = (predict(replace(model(), spread=spread), layout(COSTS, replicas=2)) for spread in (0.0, 0.1))
+def test_an_interval_is_wider_where_equal_trials_differ():
+    quiet, noisy = (predict(replace(model(), slope=slope), layout(COSTS, replicas=2)) for slope in (0.0, 0.1))
     assert noisy.value == quiet.value
     assert np.log(noisy.high / noisy.low) == pytest.approx(np.hypot(np.log(quiet.high / quiet.low), 0.392), rel=0.05)
 
