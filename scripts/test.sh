@@ -13,6 +13,7 @@ real="(servers or system or root) and not (docker or clusters or nomad or kubern
 pure="not (servers or system or root or docker or clusters or nomad or kubernetes or long)"
 export PATH="$PWD/.venv/bin:$PATH" GOTOOLCHAIN=auto
 notes=$(mktemp -d)
+export LOADSTONE_TEST_FAILURES=$notes/failures # tests/conftest.py adds each failure to it
 lanes=()
 trap stop EXIT
 
@@ -96,7 +97,7 @@ cluster_tests() {
     check "tests on Kubernetes" on_clusters kubernetes "$on_kubernetes"
 }
 
-touch "$notes/passed" "$notes/failed"
+touch "$notes/passed" "$notes/failed" "$LOADSTONE_TEST_FAILURES"
 case ${1:-all} in
     lint) static ;;
     check)
@@ -122,6 +123,7 @@ esac
 
 passed=$(wc -l <"$notes/passed") failed=$(wc -l <"$notes/failed")
 if [ "$failed" -gt 0 ]; then
+    printf '\n' && cat "$LOADSTONE_TEST_FAILURES"
     printf '\nFAILED: %s (%d of %d passed, %d s)\n' "$(paste -sd, "$notes/failed")" \
         "$passed" $((passed + failed)) $SECONDS
     exit 1

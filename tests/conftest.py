@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,9 @@ BUDGET_S = 60.0
 """CPU seconds of a test without a marker. Of the processor, not of the clock, so that waiting costs nothing; three
 times the most that any was seen to use, on a machine whose cores a neighbour slowed down to half: it is for tests that
 belong under a marker, not for slow machines."""
+
+FAILURES = "LOADSTONE_TEST_FAILURES"
+"""Names the file in which scripts/test.sh collects what failed in all of its checks."""
 
 FREE = ("slow", "servers", "system", "root", "docker", "clusters", "nomad", "kubernetes", "long")
 """Markers of tests without a budget."""
@@ -45,3 +49,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def cpu_s() -> float:
     """CPU seconds of this process and of the subprocesses that it has waited for."""
     return sum(os.times()[:4])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Add each failure, with how it ended, to the file that scripts/test.sh shows at its end."""
+    if file := os.environ.get(FAILURES):
+        failed = [report for outcome in ("failed", "error") for report in terminalreporter.getreports(outcome)]
+        with Path(file).open("a") as notes:
+            notes.writelines(f"{report.nodeid} ({report.when})\n{ending(report.longreprtext)}\n" for report in failed)
+
+
+def ending(text: str, lines: int = 6) -> str:
+    """The last lines of what pytest prints of a failure that say what was wrong: those that it marks with E, if any."""
+    marked = [line for line in text.splitlines() if line.startswith("E ")] or text.splitlines()
+    return "\n".join(f"    {line[:500]}" for line in marked[:lines])

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ SCRIPTS = Path(__file__).parent.parent / "scripts"
 NEED_CLUSTERS = ("docker", "nomad", "kubernetes")
 TOOL = """#!/bin/sh
 case "$(basename "$0") $*" in
-    {fails}) echo "stand-in fails: $*"; exit 1 ;;
+    {fails}) echo "stand-in fails: $*"; echo "noted: $*" >>"$LOADSTONE_TEST_FAILURES"; exit 1 ;;
 esac
 """
 
@@ -62,6 +63,35 @@ def test_a_failed_check_is_named_and_fails_the_whole(tmp_path: Path, fails: str,
     assert ran.returncode == 1
     assert f"FAILED: {named} (13 of 14 passed" in ran.stdout, ran.stdout
     assert "stand-in fails" in ran.stdout
+    last = ran.stdout.rindex("noted: ")  # what failed is shown again at the end, where a long output is read first
+    assert last > ran.stdout.rindex("\n-- ")
+
+
+TESTS = """
+import pytest
+
+@pytest.fixture
+def broken():
+    yield
+    assert {"worker": "left"} == {}
+
+def test_passes(): pass
+def test_fails(): assert 1 + 1 == 3
+def test_leaves(broken): pass
+"""
+
+
+def test_failed_tests_are_noted_with_how_they_ended(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_terminal_summary\n")
+    (tmp_path / "test_three.py").write_text(TESTS)
+    notes = tmp_path / "notes"
+    command = f"{sys.executable} -m pytest -q -c /dev/null --rootdir {tmp_path} {tmp_path}".split()
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS.parent), "LOADSTONE_TEST_FAILURES": str(notes)}
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    failed, left = notes.read_text().split("test_three.py::")[1:]
+    assert failed.startswith("test_fails (call)\n") and "assert (1 + 1) == 3" in failed
+    assert left.startswith("test_leaves (teardown)\n") and "{'worker': 'left'} == {}" in left
 
 
 def test_what_is_no_kind_of_checks_is_reported(tmp_path: Path) -> None:
