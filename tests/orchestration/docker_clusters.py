@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Provision
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.model.document import Document
+from tests.support.applications import with_patience
 from tests.traces import MACHINE, snapshot
 
 
@@ -87,6 +89,8 @@ def emulated(name: str) -> EmulatedHosts:
 
 def deploy(plan: Plan, provision: Provision, folder: Path) -> Deployed:
     """The plan's only treatment, seeded and ready."""
-    deployed = Deployed(plan.deployable(plan.treatments[0]), provision, plan.study.name, folder)
+    deployable = plan.deployable(plan.treatments[0])
+    deployable = replace(deployable, application=with_patience(deployable.application))
+    deployed = Deployed(deployable, provision, plan.study.name, folder)
     deployed.start(Listener())
     return deployed

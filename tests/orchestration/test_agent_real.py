@@ -27,6 +27,7 @@ from loadstone.workloads.members import members
 from loadstone.workloads.stone import Stone
 from tests.orchestration.conftest import deployed, parse
 from tests.support import groups
+from tests.support.applications import with_patience
 from tests.support.clusters import ON_CLUSTERS, Shared, SharedClusters, cluster_of
 
 pytestmark = pytest.mark.root
@@ -120,7 +121,7 @@ def orchestrator(
     """Two caches on workers whose machines are reached through their cluster alone."""
     name, there, nodes = far
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
-    deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
+    deployment = deployed(with_patience(parse(CACHES)), nodes, f"agents-{os.getpid()}")
     made: Containers = plugins.find("orchestrators", name)(deployment, tmp_path / "run", there.access)
     yield made
     made.remove()
@@ -174,7 +175,7 @@ def switch_memory_limit_off(found: FoundReplica) -> None:
 def test_a_client_node_of_the_cluster_generates_the_load(far: tuple[str, Shared, list[Node]], tmp_path: Path) -> None:
     name, there, (_, manager, worker, other) = far
     client = other.model_copy(update={"role": "client"})
-    application = parse(WEB.replace("STONE", images.reference("stone", there.access)))
+    application = with_patience(parse(WEB.replace("STONE", images.reference("stone", there.access))))
     deployment = deployed(application, [client, manager, worker], f"clients-{os.getpid()}")
     made: Containers = plugins.find("orchestrators", name)(deployment, tmp_path / "run", there.access)
     (tmp_path / "out").mkdir()

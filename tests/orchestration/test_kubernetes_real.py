@@ -33,6 +33,7 @@ from tests.orchestration import foreign_files, rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
 from tests.support import groups
+from tests.support.applications import with_patience
 from tests.support.audits import complete
 from tests.support.clusters import Shared, SharedClusters
 
@@ -112,7 +113,7 @@ def small(cluster: Provision, access: Access, tmp_path: Path) -> Iterator[Kubern
 
 def deployment(application: Any, cluster: Provision) -> Deployment:
     settings = Settings.model_validate({"orchestrator": "kubernetes"})
-    return resolve(application, settings, list(cluster.nodes), {}, catalogue.software(), "small")
+    return resolve(with_patience(application), settings, list(cluster.nodes), {}, catalogue.software(), "small")
 
 
 def pods(api: KubernetesApi, namespace: str) -> list[str]:

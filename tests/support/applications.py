@@ -10,6 +10,7 @@ import yaml
 
 import loadstone
 from loadstone.applications import catalogue
+from loadstone.model.application import Application
 
 ECHO = """\
 name: echo
@@ -30,6 +31,9 @@ workloads:
 """
 """A front end that answers everything, and a cache; STONE stands for the reference of our image."""
 
+PATIENCE_S = 1200.0
+"""A replica that takes longer hangs; what is only slow is not at fault on a machine that others keep busy."""
+
 SHOP = 6
 """Services of the shop: three that call each other, each with a PostgreSQL. It is the smallest application that has
 all there is: services of ``stone``, and stores that are seeded, counted and checked."""
@@ -45,6 +49,15 @@ def patient(name: str) -> dict[str, Any]:
     for service in application["services"].values():
         service["readiness"] = {**service.get("readiness", {}), "within": "20m"}
     return application
+
+
+def with_patience(application: Application) -> Application:
+    """The same, but that each replica may take its time to be ready."""
+    slow = {
+        name: service.model_copy(update={"readiness": service.readiness.model_copy(update={"within": PATIENCE_S})})
+        for name, service in application.services.items()
+    }
+    return application.model_copy(update={"services": slow})
 
 
 def shop() -> dict[str, Any]:

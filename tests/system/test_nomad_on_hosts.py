@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -32,10 +31,6 @@ trial: {warmup: 1s, duration: 4s}
 """
 
 
-_SESSIONS_END_S = 60.0
-"""A session of ssh ends a moment after its desk."""
-
-
 @pytest.fixture
 def three(user: User) -> Iterator[SshHosts]:
     """A manager and two workers, and the study on them; afterwards they are as before."""
@@ -54,10 +49,7 @@ def three(user: User) -> Iterator[SshHosts]:
         yield made
         user.runs("down")
         assert made.left([]) == []
-        deadline = time.monotonic() + _SESSIONS_END_S
-        while (left := made.differences(before)) and time.monotonic() < deadline:
-            time.sleep(0.5)
-        assert left == {}
+        assert made.differences(before) == {}
 
 
 def test_each_host_is_audited_and_given_back(user: User, three: SshHosts) -> None:

@@ -54,6 +54,9 @@ done
 """Left out is what differs between two equal states: counters, ids of mounts and processes, mounts of other clusters on
 this machine."""
 
+_SESSIONS_END_S = 600.0
+"""A session of ssh ends a moment after its desk; the limit is for one that hangs."""
+
 
 @dataclass
 class SshHosts:
@@ -104,9 +107,13 @@ class SshHosts:
         return set(listed.stdout.splitlines())
 
     def differences(self, before: Mapping[str, set[str]]) -> dict[str, set[str]]:
-        """What differs on each host from the traces that it had before."""
-        found = {name: self.traces(name) ^ traces for name, traces in before.items()}
-        return {name: traces for name, traces in found.items() if traces}
+        """What differs on each host from the traces that it had before, once all that ends by itself has ended."""
+        deadline = time.monotonic() + _SESSIONS_END_S
+        while True:
+            found = {name: self.traces(name) ^ traces for name, traces in before.items()}
+            if not any(found.values()) or time.monotonic() > deadline:
+                return {name: traces for name, traces in found.items() if traces}
+            time.sleep(0.5)
 
     def clear(self) -> None:
         """End what a test that failed has left running on hosts."""
