@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -26,10 +24,11 @@ from typing import Any
 import yaml
 
 from bench.common import ROOT, Row, build_stone, report
+from bench.runs import finished
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.run import open_run
-from loadstone.experiments import predicting, runs, what_if
+from loadstone.experiments import predicting, what_if
 from loadstone.model.document import Document
 
 BASE_PRECISION, PRECISION = 0.05, 0.1
@@ -147,23 +146,9 @@ def _application(
 
 
 def _searched(application: str, folder: Path, name: str, changes: Sequence[str], start: float) -> Path:
-    """The folder of a finished search of the base with ``changes``; it is begun, or gone on with, where it must be."""
-    study = folder / f"{name}.yaml"
-    title = f"{application}-{name}"
-    if not study.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        study.write_text(yaml.safe_dump(study_of(application, title, changes, start, name == "base"), sort_keys=False))
-    command = [str(Path(sys.executable).with_name("loadstone")), "run", "--results", str(folder / "runs")]
-    run = runs.newest(folder / "runs", title)
-    if run is None or not (run / runs.OUTCOME).exists():
-        print(f"{title}: {'searching' if run is None else 'going on'}", flush=True)
-        environment = {**os.environ, "LOADSTONE_STONE": str(ROOT / ".build/stone")}
-        done = subprocess.run([*command, *(["--resume", str(run)] if run else [str(study)])], env=environment)
-        run = runs.newest(folder / "runs", title)
-        # A search that ended without a breaking point is an outcome, too.
-        if run is None or not (run / runs.OUTCOME).exists():
-            sys.exit(f"{title}: loadstone run exited with {done.returncode}; the same command goes on")
-    return run
+    """The folder of a finished search of the base with ``changes``."""
+    study = study_of(application, f"{application}-{name}", changes, start, name == "base")
+    return finished(name, study, folder)
 
 
 def study_of(application: str, title: str, changes: Sequence[str], start: float, modelled: bool) -> dict[str, Any]:

@@ -60,6 +60,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def ending(text: str, lines: int = 6) -> str:
-    """The last lines of what pytest prints of a failure that say what was wrong: those that it marks with E, if any."""
-    marked = [line for line in text.splitlines() if line.startswith("E ")] or text.splitlines()
-    return "\n".join(f"    {line[:500]}" for line in marked[:lines])
+    """The lines of a failure's report that name the error: the first that pytest marks with E, else the last."""
+    marked = [line for line in text.splitlines() if line.startswith("E ")][:lines] or text.splitlines()[-lines:]
+    return "\n".join(f"    {line[:500]}" for line in marked)

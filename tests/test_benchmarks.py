@@ -71,3 +71,32 @@ def test_a_benchmark_that_is_terminated_removes_what_it_made(tmp_path: Path):
     process.send_signal(signal.SIGTERM)
     output, complained = process.communicate(timeout=60)
     assert (output, complained, process.returncode) == ("removed\n", "", 128 + signal.SIGTERM)
+
+
+STUDY = """
+import sys
+from bench import runs
+runs.exit_code([sys.executable, "-c", *sys.argv[1:]], {})
+"""
+CLEANS_UP = """
+import signal, sys, time
+def remove(*_):
+    time.sleep(1)  # longer than subprocess.run waits
+    print("removed", file=open(sys.argv[1], "w"), flush=True)
+    sys.exit(130)
+signal.signal(signal.SIGTERM, remove)
+time.sleep(1)  # by then it is waited for
+print("begun", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_benchmark_lets_its_study_clean_up(tmp_path: Path, number: signal.Signals):
+    benchmark = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(1))\n" + STUDY
+    command = [sys.executable, "-c", benchmark, CLEANS_UP, str(tmp_path / "left")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "begun\n"
+        process.send_signal(number)
+    assert process.returncode != 0
+    assert (tmp_path / "left").read_text() == "removed\n"

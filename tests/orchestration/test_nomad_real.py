@@ -244,7 +244,7 @@ for url in urls:
         print(getattr(error, "reason", error))
 """
 ANSWERED_S, DROPPED_S = 60.0, 2.0
-"""What answers may take its time; what does not answer costs the test this long."""
+"""An answer may be slow. A request whose packets are dropped always takes its whole limit, so that is short."""
 
 
 def test_a_request_without_a_token_is_refused(small: Nomad, cluster: Provision, access: Access) -> None:

@@ -32,7 +32,7 @@ workloads:
 """A front end that answers everything, and a cache; STONE stands for the reference of our image."""
 
 PATIENCE_S = 1200.0
-"""A replica that takes longer hangs; what is only slow is not at fault on a machine that others keep busy."""
+"""Time limit for readiness: on a busy machine only a replica that hangs exceeds it."""
 
 SHOP = 6
 """Services of the shop: three that call each other, each with a PostgreSQL. It is the smallest application that has
@@ -47,12 +47,12 @@ def patient(name: str) -> dict[str, Any]:
     file = Path(loadstone.__file__).parent / "applications" / name / "application.yaml"
     application: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     for service in application["services"].values():
-        service["readiness"] = {**service.get("readiness", {}), "within": "20m"}
+        service["readiness"] = {**service.get("readiness", {}), "within": f"{PATIENCE_S:g}s"}
     return application
 
 
 def with_patience(application: Application) -> Application:
-    """The same, but that each replica may take its time to be ready."""
+    """The same application, whose replicas have ``PATIENCE_S`` to become ready."""
     slow = {
         name: service.model_copy(update={"readiness": service.readiness.model_copy(update={"within": PATIENCE_S})})
         for name, service in application.services.items()
