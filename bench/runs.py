@@ -37,8 +37,8 @@ def finished(name: str, wanted: dict[str, Any], folder: Path) -> Path:
 def exit_code(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a command and return its exit code. An interruption is passed on to it, and its cleanup awaited.
 
-    ``subprocess.run`` would kill it instead. The command has a process group of its own, so that Ctrl-C does not reach it
-    twice: a second signal ends ``loadstone run`` without cleanup.
+    ``subprocess.run`` would kill it instead. The command has a process group of its own, so that Ctrl-C does not reach
+    it twice: a second signal ends ``loadstone run`` without cleanup.
     """
     with subprocess.Popen(command, env=environment, process_group=0) as process:
         try:
