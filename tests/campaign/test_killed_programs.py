@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -65,8 +66,9 @@ def victim(marks: list[str], user: User) -> psutil.Process:
     """The process of this run with these marks in its command line."""
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or [])
-        if all(word in line for word in marks) and str(user.home) in line + str(process.open_files()):
-            return process
+        with contextlib.suppress(psutil.Error):  # another's has just ended
+            if all(word in line for word in marks) and str(user.home) in line + str(process.open_files()):
+                return process
     raise AssertionError(f"no process {marks}")
 
 

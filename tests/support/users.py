@@ -100,6 +100,16 @@ def ours(home: Path) -> list[str]:
     return sorted(found)
 
 
+def descendants(pid: int, *marks: str) -> list[psutil.Process]:
+    """Processes that a process has started, and those that these have, whose command line has all of ``marks``."""
+    found = []
+    for process in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            if all(mark in " ".join(process.cmdline()) for mark in marks):
+                found.append(process)
+    return found
+
+
 def empty_cgroups() -> list[str]:
     """Control groups below ``loadstone`` in which nothing runs, in any hierarchy: someone forgot to remove them."""
     root = Path("/sys/fs/cgroup")

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.users import User
+from tests.support.users import User, descendants
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 
@@ -123,8 +122,7 @@ def test_a_store_that_dies_takes_its_documents_along(user: User) -> None:
     user.environment["LOADSTONE_DATA"] = str(user.home / "data")
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=1)
-    stores = [each for each in psutil.process_iter(["cmdline"]) if "couchdb" in (each.info["cmdline"] or [])[1:2]]
-    (store,) = (each for each in stores if str(user.home) in str(each.open_files()))
+    (store,) = descendants(process.pid, "stone couchdb")
     store.kill()
     output, _ = process.communicate()
     files = user.home.glob("results/*/*/trials/*/trial.json")

@@ -10,7 +10,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.users import User, ours
+from tests.support.users import User, descendants, ours
 from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
@@ -60,7 +60,7 @@ def test_one_that_dies_makes_its_trial_invalid_and_no_other(user: User, victim: 
     process = user.starts("run", "study.yaml")
     try:
         user.waits_until_a_trial_is_loaded(process, finished=0)
-        chosen = _generator(user.home) if victim == "generator" else _queue(user.home)
+        (chosen,) = _queue(process.pid) if victim == "replica" else descendants(process.pid, "neighbour/load.json")
         chosen.kill()
         out, err = process.communicate(timeout=300)
     finally:
@@ -90,25 +90,7 @@ def test_a_killed_run_leaves_it_to_down(user: User) -> None:
     assert ours(user.home) == []
 
 
-def _generator(home: Path) -> psutil.Process:
-    generators = [each for each in _processes() if any("neighbour/load.json" in part for part in each.cmdline())]
-    [found] = [each for each in generators if each.cwd() == str(home)]
-    return found
-
-
-def _queue(home: Path) -> psutil.Process:
+def _queue(pid: int) -> list[psutil.Process]:
     """The queue of the neighbour: of two that look alike, that whose log is in the neighbour's folder."""
-    queues = [each for each in _processes() if "docstore/queue" in each.cmdline()]
-    [found] = [each for each in queues if any("-neighbour-" in file.path for file in each.open_files())]
-    return found
-
-
-def _processes() -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.cmdline():
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
+    alike = descendants(pid, "docstore/queue")
+    return [each for each in alike if any("-neighbour-" in file.path for file in each.open_files())]

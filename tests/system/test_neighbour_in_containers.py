@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -16,7 +15,7 @@ from loadstone.infrastructure.docker_api import Engine
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from tests.orchestration import docker_clusters
 from tests.support import applications, groups
-from tests.support.users import User
+from tests.support.users import User, descendants
 from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1800)]
@@ -81,7 +80,8 @@ def test_one_that_dies_makes_its_trial_invalid_and_a_killed_run_leaves_both_to_d
     process = cluster_user.starts("run", "study.yaml")
     try:
         cluster_user.waits_until_a_trial_is_loaded(process, finished=0)
-        _generator(cluster_user.home).kill()
+        (generator,) = descendants(process.pid, "neighbour/load.json")
+        generator.kill()
         cluster_user.waits_until_a_trial_is_loaded(process, finished=1)
         api, container = _queue()
         groups.kill(groups.of_container(container))
@@ -100,14 +100,6 @@ def test_one_that_dies_makes_its_trial_invalid_and_a_killed_run_leaves_both_to_d
     (own,) = (name for name in deployments if not name.endswith("-neighbour"))
     assert deployments == {own, f"{own}-neighbour"}
     assert own in removed and f"{own}-neighbour" in removed
-
-
-def _generator(home: Path) -> psutil.Process:
-    """The neighbour's ``stone load``."""
-    running = psutil.process_iter(["cmdline", "cwd"])
-    loads = [each for each in running if any("neighbour/load.json" in part for part in each.info["cmdline"] or [])]
-    (generator,) = (each for each in loads if each.info["cwd"] == str(home))
-    return generator
 
 
 def _queue() -> tuple[Any, str]:

@@ -8,12 +8,11 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow.parquet as pq
 import pytest
 
 from loadstone.analysis import traces
-from tests.support.users import User
+from tests.support.users import User, descendants
 from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.servers, pytest.mark.timeout(900)]
@@ -103,7 +102,7 @@ def test_a_receiver_that_is_killed_spoils_one_trial_s_spans_and_nothing_else(tmp
     process = user.starts("run", "study.yaml")
     try:
         user.waits_until_a_trial_is_loaded(process, finished=0)
-        [receiver] = [each for each in psutil.Process(process.pid).children() if "spans" in each.cmdline()]
+        [receiver] = descendants(process.pid, " spans ")
         os.kill(receiver.pid, signal.SIGKILL)
         out, err = process.communicate(timeout=300)
     finally:

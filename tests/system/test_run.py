@@ -11,12 +11,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pyarrow.parquet as pq
 import pytest
 
 from loadstone.experiments.predicting import nodes_of
-from tests.support.users import LOADSTONE, User, end, ours, wait
+from tests.support.users import LOADSTONE, User, descendants, end, ours, wait
 
 pytestmark = pytest.mark.system
 
@@ -107,8 +106,7 @@ def test_a_program_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes
 ) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=1)
-    started = psutil.Process(process.pid).children(recursive=True)
-    victim = next(child for child in started if child.name() == "stone" and set(marks) <= set(child.cmdline()))
+    [victim] = descendants(process.pid, *marks)
     victim.kill()
     output, complained = process.communicate(timeout=180)
     assert process.returncode == 4, output + complained

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from loadstone.model.records.observed import MeasuredWindow
 from loadstone.model.workload import Workload
 from loadstone.workloads.background import Background
 from loadstone.workloads.base import DriverError, Offer
+from tests.support.users import descendants
 
 WORKLOAD = Workload.model_validate({"operations": {"get": {"path": "/"}}})
 
@@ -39,7 +41,7 @@ def background(target: str, folder: Path, duration_s: float = 600.0) -> Backgrou
 
 
 def of(folder: Path) -> psutil.Process:
-    [process] = [each for each in psutil.Process().children() if str(folder / "load.json") in each.cmdline()]
+    [process] = descendants(os.getpid(), str(folder / "load.json"))
     return process
 
 
@@ -87,4 +89,4 @@ def test_one_that_reaches_nothing_does_not_start(tmp_path: Path) -> None:
     running = background("127.0.0.1:9", tmp_path)
     with pytest.raises(DriverError, match=r"ended with 3: .*127\.0\.0\.1:9"):
         running.start()
-    assert [each for each in psutil.Process().children() if "load.json" in " ".join(each.cmdline())] == []
+    assert descendants(os.getpid(), "load.json") == []

@@ -39,23 +39,34 @@ class _Kernel:
         return (self._compiled or self._compile())(*arguments)
 
     def _compile(self) -> Kernel:
-        """Numba knows only kernels of its own, so those of the file, which this one may call, take their places."""
+        """Numba knows only kernels of its own, so those of the file, which this one may call, take their places.
+
+        None is called before all have: another thread would compile it with one that Numba does not know.
+        """
         names = self._function.__globals__
         with _compiling:
-            for name, other in list(names.items()):
-                if isinstance(other, _Kernel):
-                    names[name] = other._numba()
-            return self._numba()
+            if self._compiled is not None:
+                return self._compiled
+            own = {name: each for name, each in list(names.items()) if _is_of(each, names)}
+            compiled = {each: _numba(each._function) for each in (self, *own.values())}
+            names.update({name: compiled[each] for name, each in own.items()})
+            for each, known in compiled.items():
+                each._compiled = known
+            return compiled[self]
 
-    def _numba(self) -> Kernel:
-        import numba
 
-        if self._compiled is None:
-            try:
-                self._compiled = numba.njit(cache=True, nogil=True)(self._function)
-            except RuntimeError:  # there is no folder for the cache
-                self._compiled = numba.njit(nogil=True)(self._function)
-        return self._compiled
+def _is_of(value: object, names: dict[str, Any]) -> bool:
+    """Whether it is a kernel of the file that has these names; imported ones are called through their own file."""
+    return isinstance(value, _Kernel) and value._function.__globals__ is names
+
+
+def _numba(function: Kernel) -> Kernel:
+    import numba
+
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # there is no folder for the cache
+        return numba.njit(nogil=True)(function)
 
 
 def processors() -> int:

@@ -7,8 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numba
 import pytest
@@ -50,19 +53,63 @@ def test_without_a_place_for_a_cache_it_compiles_anew(monkeypatch: pytest.Monkey
     assert requested == [True, False]
 
 
-def test_a_kernel_calls_another_of_its_file_that_was_called_from_elsewhere_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = ["from loadstone.analysis.traces.compiled import kernel"]
-    lines += ["@kernel", "def twice(n):", '    """n twice"""', "    return same(n) + same(n)"]
-    lines += ["@kernel", "def same(n):", "    return n"]
-    (tmp_path / "of_a_file.py").write_text("\n".join(lines) + "\n")
+LINES = """\
+from loadstone.analysis.traces.compiled import kernel
+@kernel
+def twice(n):
+    "n twice"
+    return same(n) + same(n)
+@kernel
+def same(n):
+    return n
+"""
+
+
+@pytest.fixture
+def of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    (tmp_path / "of_a_file.py").write_text(LINES)
     monkeypatch.syspath_prepend(str(tmp_path))
-    of_a_file = importlib.import_module("of_a_file")
+    yield importlib.import_module("of_a_file")
+    del sys.modules["of_a_file"]
+
+
+def test_a_kernel_calls_another_of_its_file_that_was_called_from_elsewhere_first(of_a_file: ModuleType) -> None:
     same, twice = of_a_file.same, of_a_file.twice
     assert twice.__doc__ == "n twice"
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda call: call(3), [same, twice, same, twice])) == [3, 6, 3, 6]
+
+
+def test_a_kernel_is_not_called_before_all_of_its_file_are_known_to_numba(
+    of_a_file: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = numba.njit
+    known, early = [], []
+
+    def njit(function: Callable[..., Any] | None = None, **options: bool) -> Any:
+        if function is None:  # Numba's own decorators pass one
+            known.append(options)
+            if len(known) == 2:  # the first is Numba's by now
+                early.append(pool.submit(of_a_file.twice, 3))
+                wait(early, timeout=1)
+        return real(function, **options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    with ThreadPoolExecutor(1) as pool:
+        assert of_a_file.same(3) == 3
+        assert early[0].result() == 6
+
+
+def test_a_kernel_of_another_file_is_called_through_its_own(
+    of_a_file: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["from of_a_file import kernel, twice", "@kernel", "def more(n):", "    return n + 1"]
+    lines += ["def of_both(n):", "    return more(twice(n))"]
+    (tmp_path / "of_two_files.py").write_text("\n".join(lines) + "\n")
+    of_two_files = importlib.import_module("of_two_files")
+    monkeypatch.delitem(sys.modules, "of_two_files")
+    assert of_two_files.more(1) == 2
+    assert of_two_files.of_both(3) == 7
 
 
 def test_a_package_that_cannot_be_written_to_is_cached_with_the_user(tmp_path: Path) -> None:
