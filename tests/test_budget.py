@@ -30,7 +30,10 @@ def test_marked(): work()
 """
 
 
-def test_only_a_pure_test_that_computes_too_long_fails(pytester: pytest.Pytester) -> None:
+def test_only_a_pure_test_that_computes_too_long_fails(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOADSTONE_TEST_FAILURES", raising=False)  # these fail on purpose
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("BUDGET_S = 60.0", "BUDGET_S = 0.2"))
     pytester.makeini("[pytest]\nmarkers = slow")
     pytester.makepyfile(TESTS)
