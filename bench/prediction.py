@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import yaml
 
 from bench.common import ROOT, Row, build_stone, report
 from bench.runs import finished
-from loadstone.analysis import capacity, summary
+from loadstone.analysis import capacity, drift, summary
 from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.run import open_run
 from loadstone.experiments import predicting, what_if
@@ -84,6 +84,8 @@ class PredictionOutcome:
     high: float
     bottleneck: str
     measured: Estimate | None = None
+    slower: float | None = None
+    """How much longer the reference loop took than beside the base, 0.33: 33 %."""
 
     @property
     def inside(self) -> bool:
@@ -105,9 +107,9 @@ def main(arguments: Sequence[str]) -> None:
     outcomes: list[PredictionOutcome] = []
     notes: list[str] = []
     for application in given.application or APPLICATIONS:
-        found, drift = _application(application, given.folder / application, given.treatments, outcomes)
+        found, again = _application(application, given.folder / application, given.treatments, outcomes)
         outcomes += found
-        rows += [*(_row(application, outcome) for outcome in found), drift]
+        rows += [*(_row(application, outcome) for outcome in found), again]
         notes += [_note(application, outcome) for outcome in found]
     report("prediction", [*rows, *_totals(outcomes)], notes)
 
@@ -125,7 +127,7 @@ def _application(
             "model": capacity.VERSION,
             "base": str(base),
             "predictions": [
-                {key: value for key, value in asdict(prediction).items() if key != "measured"}
+                {key: value for key, value in asdict(prediction).items() if key not in ("measured", "slower")}
                 for prediction in predictions
             ],
         }
@@ -135,11 +137,8 @@ def _application(
     for outcome in registered[:count]:
         changes = TREATMENTS[outcome.name].settings(name)
         run = _searched(name, folder, outcome.name, changes, START * outcome.predicted)
-        found.append(
-            PredictionOutcome(
-                outcome.name, outcome.predicted, outcome.low, outcome.high, outcome.bottleneck, _measured(run)
-            )
-        )
+        slower = drift.slower(open_run(run).trials, open_run(base).trials)
+        found.append(replace(outcome, measured=_measured(run), slower=slower))
     first = _measured(base)
     again = _searched(name, folder, "base-again", (), round(START * first.value, 1) if first else 100.0)
     return found, _drift(name, first, _measured(again))
@@ -245,7 +244,11 @@ def _note(application: str, outcome: PredictionOutcome) -> str:
     if outcome.measured is None:
         return f"{application}: {outcome.name}: the search found no breaking point, which counts as missed"
     interval = f"{outcome.measured.value:,.0f} req/s [{outcome.measured.low:,.0f}, {outcome.measured.high:,.0f}]"
-    return f"{application}: {outcome.name}: measured {interval}; predicted to be bounded by {outcome.bottleneck}"
+    text = f"{application}: {outcome.name}: measured {interval}; predicted to be bounded by {outcome.bottleneck}"
+    if outcome.slower is None:
+        return text
+    corrected = outcome.predicted / (1 + outcome.slower) / outcome.measured.value - 1
+    return f"{text}; reference loop {outcome.slower:+.0%} against the base, error without that {corrected:+.1%}"
 
 
 def _totals(outcomes: Sequence[PredictionOutcome]) -> list[Row]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from loadstone.analysis import capacity
 from loadstone.analysis.capacity import CannotTell, CapacityModel, Score
+from loadstone.analysis.drift import NOTABLE
 from loadstone.analysis.schema import tables
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
@@ -150,6 +151,14 @@ def _curves(model: CapacityModel) -> list[CurvePoint]:
     return rows
 
 
+def _pace(slower: float | None) -> str:
+    """How the machine differed from that of the base, where that matters."""
+    if slower is None or abs(slower) <= NOTABLE:
+        return ""
+    pace = f"{format.percent(slower)} slower" if slower > 0 else f"{format.percent(1 / (1 + slower) - 1)} faster"
+    return f", while the machine was {pace} than for its base"
+
+
 def _answers(scores: Sequence[Score]) -> list[str]:
     answers = []
     for row in scores:
@@ -160,6 +169,6 @@ def _answers(scores: Sequence[Score]) -> list[str]:
         answers.append(
             f"{row.treatment}: predicted **{predicted} req/s**, bounded by {row.bottleneck}, then measured"
             f" **{measured}**: {format.percent(abs(row.error))} too {'high' if row.error > 0 else 'low'},"
-            f" a {row.outcome}."
+            f" a {row.outcome}{_pace(row.slower)}."
         )
     return answers

@@ -45,6 +45,22 @@ def test_of_few_readings_and_of_earlier_releases_nothing_is_known(readings: list
     assert drift.drift(trials(readings)) is None
 
 
+@pytest.mark.parametrize(
+    ("readings", "base", "more"),
+    [
+        ([(5.0, 6.0), (7.0, 6.0)], [(4.0, 4.0)], 0.375),
+        ([(4.0, 9.0)], [(8.0, 8.0), (None, 8.0)], -0.5),
+        ([(None, None)], [(4.0, 4.0)], None),
+        ([(4.0, 4.0)], [], None),
+    ],
+    ids=["slower", "faster", "not timed", "no base"],
+)
+def test_slower_is_a_ratio_of_means_of_the_shorter_readings(
+    readings: list[Pair], base: list[Pair], more: float | None
+) -> None:
+    assert drift.slower(trials(readings), trials(base)) == pytest.approx(more)
+
+
 def test_a_run_whose_machine_drifted_says_so_with_its_size(tmp_path: Path) -> None:
     content = gather(Synthetic(drift=0.3, duration_s=1.0).write(tmp_path))
     found = drift.drift(content.run.trials)

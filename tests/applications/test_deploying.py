@@ -68,7 +68,7 @@ def deploy(own_folders: Path, tmp_path: Path) -> Iterator[Deploy]:
 
 def ask(process: Process, path: str, method: str = "GET", replica: int = 0) -> Any:
     url = f"http://{process.addresses('frontend', 'http')[replica]}{path}"
-    with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=30) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=60) as response:
         return json.load(response)
 
 

@@ -95,7 +95,7 @@ def test_one_that_dies_within_the_window_is_a_problem(state: Path, whole: bool) 
     parent = first(state)
     victim = parent if whole else parent.children()[0]
     os.kill(victim.pid, signal.SIGKILL)
-    psutil.wait_procs([victim], timeout=5)
+    psutil.wait_procs([victim], timeout=60)
     time.sleep(0.5)
     running.end_window()
     running.stop()

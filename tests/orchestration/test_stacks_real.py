@@ -40,7 +40,7 @@ services:
 {"".join(f"  {name}: {{tier: caching, runs: {{software: memcached}}}}" + chr(10) for name in _NEEDS)}workloads:
   get: {{operations: {{get: {{path: /}}}}}}
 """
-_WITHIN_S = 60.0
+_WITHIN_S = 300.0
 
 
 def on_free_ports(deployment: Deployment) -> Deployment:

@@ -37,7 +37,7 @@ def test_a_container_of_mongodb_starts_with_the_key_for_its_user_alone(official:
         (tmp_path / name).chmod(0o755)
     command = [word.replace("/tmp/key", f"{tmp_path}/key") for word in software.container.command]
     environment = {"PATH": f"{tmp_path}:{os.defpath}"} | software.container.environment
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
     *before, arguments, mode, key = done.stdout.partition("\nPATH=")[0].splitlines()[: 4 if official else 3]
     assert before == (["entrypoint"] if official else [])
     assert arguments.startswith("--bind_ip_all ") and "--setParameter enableLocalhostAuthBypass=false" in arguments

@@ -18,10 +18,12 @@ from tests.analysis.capacity.made import model_of
 from tests.synthetic import Synthetic
 
 
-def predicted(folder: Path, times: float, time: str = "2026-01-01T00:00:00+00:00", stop: int | None = None) -> Path:
+def predicted(
+    folder: Path, times: float, time: str = "2026-01-01T00:00:00+00:00", stop: int | None = None, drift: float = 0.0
+) -> Path:
     """A search of two treatments, the second with a prediction that is ``times`` the first's."""
     capacities = {"baseline": 700.0, "vertical": 1250.0}
-    run = Synthetic(name="predicted", capacities=capacities, stop_after=stop).write(folder)
+    run = Synthetic(name="predicted", capacities=capacities, stop_after=stop, drift=drift).write(folder)
     content = contents.gather(run)
     baseline, vertical = content.treatments
     fitted = capacity.fit(content.run, baseline)
@@ -43,6 +45,19 @@ def test_a_hit_and_a_miss_are_reported_with_their_numbers(tmp_path: Path):
         (answer,) = section.answers
         assert answer.startswith("scaling=vertical: predicted **") and answer.endswith(f"a {outcome}.")
         assert f"{format.percent(abs(row['error']))} too {'high' if row['error'] > 0 else 'low'}" in answer
+
+
+@pytest.mark.parametrize(("drift", "pace"), [(0.0, ""), (0.4, "slower"), (-0.4, "faster")])
+def test_a_machine_that_changed_since_the_base_is_mentioned_and_corrects_nothing(
+    drift: float, pace: str, tmp_path: Path
+):
+    section = model.gather(contents.gather(predicted(tmp_path, 1.78, drift=drift)))
+    assert section is not None
+    (row,) = section.tables["predictions"].to_pylist()
+    assert (row["slower"] > 0.05, row["slower"] < -0.05) == (pace == "slower", pace == "faster")
+    assert row["error"] == row["predicted"] / row["measured"] - 1
+    (answer,) = section.answers
+    assert answer.endswith(f" {pace} than for its base." if pace else "a hit.")
 
 
 def test_a_prediction_that_came_too_late_is_no_answer_but_a_caution(tmp_path: Path):

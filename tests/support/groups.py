@@ -60,7 +60,7 @@ def kill(places: list[Path]) -> None:
 
 def remove(group: str) -> None:
     """Kill what is in a group and remove it."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while left := folders(group):
         kill(left)
         for folder in (Path(at) for place in left for at, _, _ in os.walk(place, topdown=False)):

@@ -16,7 +16,7 @@ def as_stranger(*command: str, user: str = "nobody", **environment: str) -> subp
     group = {"nobody": "nogroup"}.get(user, user)
     return subprocess.run(
         command, user=user, group=group, extra_groups=[], env={"PATH": os.defpath, **environment}, cwd="/",
-        capture_output=True, text=True, check=False, timeout=30,
+        capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
 

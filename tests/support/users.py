@@ -130,5 +130,5 @@ def _works(group: Path) -> bool:
 def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
     """Send a signal, wait, return exit code and all output."""
     process.send_signal(number)
-    output, complained = process.communicate(timeout=120)
+    output, complained = process.communicate(timeout=600)
     return process.returncode, output + complained

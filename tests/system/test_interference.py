@@ -83,7 +83,7 @@ def test_a_stressor_that_dies_makes_its_trial_invalid_and_no_other(tmp_path: Pat
         user.waits_until_a_trial_is_loaded(process, finished=0)
         [stressor] = [each for each in psutil.process_iter() if _is_of(each, "disturbed")]
         os.kill(stressor.pid, signal.SIGKILL)
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 4, out + err

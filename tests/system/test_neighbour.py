@@ -62,7 +62,7 @@ def test_one_that_dies_makes_its_trial_invalid_and_no_other(user: User, victim: 
         user.waits_until_a_trial_is_loaded(process, finished=0)
         (chosen,) = _queue(process.pid) if victim == "replica" else descendants(process.pid, "neighbour/load.json")
         chosen.kill()
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 4, out + err

@@ -104,7 +104,7 @@ def test_a_receiver_that_is_killed_spoils_one_trial_s_spans_and_nothing_else(tmp
         user.waits_until_a_trial_is_loaded(process, finished=0)
         [receiver] = descendants(process.pid, " spans ")
         os.kill(receiver.pid, signal.SIGKILL)
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0, out + err

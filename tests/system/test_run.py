@@ -108,7 +108,7 @@ def test_a_program_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes
     user.waits_until_a_trial_is_loaded(process, finished=1)
     [victim] = descendants(process.pid, *marks)
     victim.kill()
-    output, complained = process.communicate(timeout=180)
+    output, complained = process.communicate(timeout=600)
     assert process.returncode == 4, output + complained
     assert [row["verdict"] == "invalid" for row in rows(user)] == [False, True, False]
     assert named in " ".join(rows(user)[1]["reasons"])  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ def test_a_limit_taken_away_in_a_trial_makes_it_invalid_with_wanted_and_effectiv
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=0)
     assert unlimit("queue-1") > 0
-    output, complained = process.communicate(timeout=180)
+    output, complained = process.communicate(timeout=600)
     assert process.returncode == 4, output + complained
     reasons = " ".join(rows(user)[0]["reasons"])  # type: ignore[arg-type]
     assert "queue-1" in reasons and "requested 1" in reasons and "unlimited" in reasons
@@ -144,7 +144,7 @@ def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(user: User,
     wait(lambda: any(small_disk.glob("*/*/trials/*/trial.json")) or process.poll() is not None)
     with contextlib.suppress(OSError):  # the run writes too: the disk is full, with that much or a little less
         (small_disk / "ballast").write_bytes(b"x" * free(small_disk))
-    output, complained = process.communicate(timeout=180)
+    output, complained = process.communicate(timeout=600)
     assert process.returncode == 1, output + complained
     assert re.search("No space left on device|no room for another trial", complained), complained
     assert "finished trials are intact" in complained

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.predicting import Prediction
+from loadstone.analysis.drift import slower
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
@@ -143,7 +144,8 @@ class Score(TableRow, name="predictions"):
     """A prediction beside what was measured; loads in requests/s with the ends of their 95 % intervals.
 
     ``error``: the predicted to the measured, less 1. ``before``: whether it was written down before any trial of its
-    treatment was run. ``outcome``: hit, miss or not measured.
+    treatment was run. ``outcome``: hit, miss or not measured. ``slower``: how much longer the reference loop took
+    beside the treatment's trials than beside its base's, 0.33: 33 %.
     """
 
     treatment: str
@@ -156,6 +158,7 @@ class Score(TableRow, name="predictions"):
     measured_low: float | None = None
     measured_high: float | None = None
     error: float | None = None
+    slower: float | None = None
     outcome: str
     registered: str
     before: bool | None = None
@@ -165,7 +168,10 @@ class Score(TableRow, name="predictions"):
 def scores(predictions: Sequence[Registered], treatments: Sequence[TreatmentSummary]) -> list[Score]:
     """One row per prediction."""
     by_id = {treatment.id: treatment for treatment in treatments}
-    return [_score(prediction, by_id.get(prediction.treatment_id)) for prediction in predictions]
+    return [
+        _score(prediction, by_id.get(prediction.treatment_id), by_id.get(prediction.base_id))
+        for prediction in predictions
+    ]
 
 
 _FEW = 4.0
@@ -193,7 +199,7 @@ def scale_of(outcomes: Iterable[tuple[float, float, float, float | None]]) -> fl
     return math.sqrt((_FEW + sum(miss**2 for miss in missed)) / (_FEW + len(missed)))
 
 
-def _score(prediction: Registered, treatment: TreatmentSummary | None) -> Score:
+def _score(prediction: Registered, treatment: TreatmentSummary | None, base: TreatmentSummary | None) -> Score:
     score = Score(
         treatment=prediction.treatment,
         base=prediction.base,
@@ -218,5 +224,6 @@ def _score(prediction: Registered, treatment: TreatmentSummary | None) -> Score:
         measured_low=measured.low,
         measured_high=measured.high,
         error=prediction.predicted / measured.value - 1,
+        slower=slower(treatment.trials, base.trials) if base is not None else None,
         outcome="hit" if prediction.low <= measured.value <= prediction.high else "miss",
     )

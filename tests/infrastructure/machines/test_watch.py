@@ -15,7 +15,7 @@ from loadstone.infrastructure.machines import Machine, NodeError
 from loadstone.infrastructure.machines.here import Here
 from loadstone.model.records.node.replicas import Subject, WatchArgs
 
-_PART_WITHIN_S = 60.0
+_PART_WITHIN_S = 300.0
 
 
 @pytest.fixture
