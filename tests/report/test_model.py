@@ -56,6 +56,7 @@ def test_a_machine_that_changed_since_the_base_is_mentioned_and_corrects_nothing
     (row,) = section.tables["predictions"].to_pylist()
     assert (row["slower"] > 0.05, row["slower"] < -0.05) == (pace == "slower", pace == "faster")
     assert row["error"] == row["predicted"] / row["measured"] - 1
+    assert row["corrected"] == pytest.approx((row["error"] + 1) / (1 + row["slower"]) - 1)
     (answer,) = section.answers
     assert answer.endswith(f" {pace} than for its base." if pace else "a hit.")
 

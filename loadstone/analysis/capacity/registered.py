@@ -145,7 +145,8 @@ class Score(TableRow, name="predictions"):
 
     ``error``: the predicted to the measured, less 1. ``before``: whether it was written down before any trial of its
     treatment was run. ``outcome``: hit, miss or not measured. ``slower``: how much longer the reference loop took
-    beside the treatment's trials than beside its base's, 0.33: 33 %.
+    beside the treatment's trials than beside its base's, 0.33: 33 %. ``corrected``: the error, were the prediction for
+    a machine that is so much slower.
     """
 
     treatment: str
@@ -159,6 +160,7 @@ class Score(TableRow, name="predictions"):
     measured_high: float | None = None
     error: float | None = None
     slower: float | None = None
+    corrected: float | None = None
     outcome: str
     registered: str
     before: bool | None = None
@@ -218,12 +220,14 @@ def _score(prediction: Registered, treatment: TreatmentSummary | None, base: Tre
     if treatment.searched is None or treatment.searched.result is None:  # a bracket alone is no measurement
         return score
     measured = treatment.searched.result.breaking_point
+    behind = slower(treatment.trials, base.trials) if base is not None else None
     return replace(
         score,
         measured=measured.value,
         measured_low=measured.low,
         measured_high=measured.high,
         error=prediction.predicted / measured.value - 1,
-        slower=slower(treatment.trials, base.trials) if base is not None else None,
+        slower=behind,
+        corrected=None if behind is None else prediction.predicted / (1 + behind) / measured.value - 1,
         outcome="hit" if prediction.low <= measured.value <= prediction.high else "miss",
     )
