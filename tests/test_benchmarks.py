@@ -74,8 +74,10 @@ def test_a_benchmark_that_is_terminated_removes_what_it_made(tmp_path: Path):
 
 
 STUDY = """
-import sys
+import signal, sys
 from bench import runs
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where the tests run in the background
 runs.exit_code([sys.executable, "-c", *sys.argv[1:]], {})
 """
 CLEANS_UP = """
@@ -93,8 +95,7 @@ time.sleep(600)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_benchmark_lets_its_study_clean_up(tmp_path: Path, number: signal.Signals):
-    benchmark = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(1))\n" + STUDY
-    command = [sys.executable, "-c", benchmark, CLEANS_UP, str(tmp_path / "left")]
+    command = [sys.executable, "-c", STUDY, CLEANS_UP, str(tmp_path / "left")]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "begun\n"
         process.send_signal(number)
