@@ -93,7 +93,7 @@ class PredictionOutcome:
 
     @property
     def within(self) -> bool:
-        return self.measured is not None and abs(self.predicted / self.measured.value - 1) <= NEAR
+        return self.measured is not None and abs(capacity.error(self.predicted, self.measured.value)) <= NEAR
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -247,8 +247,8 @@ def _note(application: str, outcome: PredictionOutcome) -> str:
     text = f"{application}: {outcome.name}: measured {interval}; predicted to be bounded by {outcome.bottleneck}"
     if outcome.slower is None:
         return text
-    corrected = outcome.predicted / (1 + outcome.slower) / outcome.measured.value - 1
-    return f"{text}; reference loop {outcome.slower:+.0%} against the base, error without that {corrected:+.1%}"
+    corrected = capacity.error(outcome.predicted, outcome.measured.value, outcome.slower)
+    return f"{text}; the reference loop took {outcome.slower:+.0%}; error corrected for that {corrected:+.1%}"
 
 
 def _totals(outcomes: Sequence[PredictionOutcome]) -> list[Row]:

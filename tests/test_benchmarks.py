@@ -69,7 +69,7 @@ def test_a_benchmark_that_is_terminated_removes_what_it_made(tmp_path: Path):
     process = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGTERM)
-    output, complained = process.communicate(timeout=60)
+    output, complained = process.communicate(timeout=600)
     assert (output, complained, process.returncode) == ("removed\n", "", 128 + signal.SIGTERM)
 
 
@@ -81,13 +81,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where 
 runs.exit_code([sys.executable, "-c", *sys.argv[1:]], {})
 """
 CLEANS_UP = """
-import signal, sys, time
+import os, psutil, signal, sys, time
 def remove(*_):
     time.sleep(1)  # longer than subprocess.run waits
     print("removed", file=open(sys.argv[1], "w"), flush=True)
     sys.exit(130)
 signal.signal(signal.SIGTERM, remove)
-time.sleep(1)  # by then it is waited for
+while psutil.Process(os.getppid()).status() != psutil.STATUS_SLEEPING:  # as it waits for this
+    time.sleep(0.01)
 print("begun", flush=True)
 time.sleep(600)
 """

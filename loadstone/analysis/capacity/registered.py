@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from loadstone.analysis import drift
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.predicting import Prediction
-from loadstone.analysis.drift import slower
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
@@ -201,6 +201,11 @@ def scale_of(outcomes: Iterable[tuple[float, float, float, float | None]]) -> fl
     return math.sqrt((_FEW + sum(miss**2 for miss in missed)) / (_FEW + len(missed)))
 
 
+def error(predicted: float, measured: float, slower: float = 0.0) -> float:
+    """The predicted to the measured, less 1; ``slower`` corrects the prediction for a machine slower by that share."""
+    return predicted / (1 + slower) / measured - 1
+
+
 def _score(prediction: Registered, treatment: TreatmentSummary | None, base: TreatmentSummary | None) -> Score:
     score = Score(
         treatment=prediction.treatment,
@@ -220,14 +225,14 @@ def _score(prediction: Registered, treatment: TreatmentSummary | None, base: Tre
     if treatment.searched is None or treatment.searched.result is None:  # a bracket alone is no measurement
         return score
     measured = treatment.searched.result.breaking_point
-    behind = slower(treatment.trials, base.trials) if base is not None else None
+    slower = drift.slower(treatment.trials, base.trials) if base is not None else None
     return replace(
         score,
         measured=measured.value,
         measured_low=measured.low,
         measured_high=measured.high,
-        error=prediction.predicted / measured.value - 1,
-        slower=behind,
-        corrected=None if behind is None else prediction.predicted / (1 + behind) / measured.value - 1,
+        error=error(prediction.predicted, measured.value),
+        slower=slower,
+        corrected=error(prediction.predicted, measured.value, slower) if slower is not None else None,
         outcome="hit" if prediction.low <= measured.value <= prediction.high else "miss",
     )
