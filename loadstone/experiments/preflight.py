@@ -73,7 +73,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
         infrastructure = wanted.of(infrastructure_of(cluster, "preflight"))
         findings += infrastructure.preflight(wanted.software, wanted.managers)
     findings += costs.ends_too_early(plan)
-    if any(finding.level == "error" for finding in findings):
+    if any(finding.level == "error" and finding.stops for finding in findings):
         return Inspection(list(dict.fromkeys(findings)), plan.notes)
     found = Inspection(findings, plan.notes)
     nodes: dict[str, Node] = {}

@@ -25,6 +25,8 @@ class Finding:
     level: str  # ok | warning | error
     message: str
     remedy: str = ""
+    stops: bool = True
+    """Whether it ends the preflight as an error, because what comes next cannot be looked at."""
 
 
 @dataclass(frozen=True)

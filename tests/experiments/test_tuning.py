@@ -15,7 +15,7 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.tuning import Tuner
-from loadstone.infrastructure.base import Provision, Say
+from loadstone.infrastructure.base import Finding, Provision, Say
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import DeploymentError, Interrupted, PreflightError
@@ -187,6 +187,17 @@ def test_preflight_looks_at_every_level(tmp_path: Path, host: FakeMachine) -> No
     _, plan = read_plan(write_study(tmp_path, FACTOR.replace(FACTOR.split("{", 1)[1].split("}\nload")[0], levels)))
     errors = [finding.message for finding in preflight.inspect(plan).errors]
     assert errors == ["this machine has no turbo", "this machine has no cstates"]
+
+
+def test_what_a_host_lacks_does_not_end_the_preflight_of_it(
+    tmp_path: Path, host: FakeMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = STUDY.replace("scaling: [baseline, unlimited]", "tuning: [off, {turbo: off}]")
+    _, plan = read_plan(write_study(tmp_path, text))
+    for stops, wanted in ((False, ["its disk is full", "this machine has no turbo"]), (True, ["its disk is full"])):
+        lack = Finding("here", "error", "its disk is full", stops=stops)
+        monkeypatch.setattr(Seeing, "preflight", lambda *_, lack=lack: [lack])
+        assert [finding.message for finding in preflight.inspect(plan).errors] == wanted
 
 
 TUNING = Tuning.model_validate({"thp": "never", "governor": "performance"})

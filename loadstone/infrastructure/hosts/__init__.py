@@ -77,11 +77,13 @@ class Hosts(Infrastructure):
                 return [Finding("cluster", "error", message, remedy)]
         hosts = self._hosts(managers)
         listed, addresses = self._inventory.hosts, self._listed
-        found = in_parallel(lambda host: checks.look(host.name, host.machine, listed[host.name], addresses), hosts)
-        if any(finding.level == "error" for finding in found):
-            return found
-        machines = {host.name: host.machine for host in hosts}
-        at_managers, at_workers = ([machines[name] for name in names] for names in roles[1:])
+        looks = in_parallel(lambda host: checks.look(host.name, host.machine, listed[host.name], addresses), hosts)
+        found = [finding for look in looks for finding in look]
+        out_of_reach = {finding.what for finding in found if finding.level == "error" and finding.stops}
+        machines = {host.name: host.machine for host in hosts if host.name not in out_of_reach}
+        at_managers, at_workers = (
+            [machines[name] for name in names if name in machines] for names in (roles.managers, roles.workers)
+        )
         kind: Software = plugins.find("software", software)()
         return [*found, *checks.software(kind, at_managers, at_workers, self.cluster.install)]
 

@@ -26,16 +26,26 @@ def missing_tools(software: Software, machines: Sequence[Machine]) -> Missing:
     return {name: tools for name, tools in found.items() if tools}
 
 
-def findings(software: Software, machines: Sequence[Machine], remedy: Callable[[str, str], str]) -> list[Finding]:
-    """Tools, binaries and the kernel; ``remedy`` is how a machine gets a package, both by name."""
-    found = [
-        Finding(program, "error", f"{machine}: {program} is not installed", remedy(machine, package))
-        for machine, tools in missing_tools(software, machines).items()
-        for program, package in tools.items()
-    ]
+def findings(
+    software: Software, machines: Sequence[Machine], remedy: Callable[[str, str], str], install: bool = False
+) -> list[Finding]:
+    """Tools, binaries and the kernel; ``remedy`` is how a machine gets a package, both by name.
+
+    ``install``: missing packages of the distribution will be installed.
+    """
+    missing = missing_tools(software, machines)
+    if install:
+        packages = {name: ", ".join(sorted(set(tools.values()))) for name, tools in missing.items()}
+        found = [Finding(name, "warning", f"{these} will be installed") for name, these in packages.items()]
+    else:
+        found = [
+            Finding(program, "error", f"{machine}: {program} is not installed", remedy(machine, package))
+            for machine, tools in missing.items()
+            for program, package in tools.items()
+        ]
     found += [builds.missing(name) for name in software.builds]
     # What the kernel can is tried by those tools.
-    return found if any(finding.level == "error" for finding in found) else found + software.preflight(machines)
+    return found + software.preflight([machine for machine in machines if machine.name not in missing])
 
 
 def memory(software: Software, managers: int, workers: int, available: int, whose: str) -> Finding:

@@ -187,21 +187,18 @@ def test_another_architecture(three: SshHosts, monkeypatch: pytest.MonkeyPatch) 
         )
 
 
-def test_a_full_disk(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_that_a_host_lacks_is_found_at_once(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_checks, "_LEAST_DISK", 2**60)
-    found = provider(three).preflight("process", 0)
-    assert all("its disk is full: " in finding.message and finding.remedy.startswith("make room") for finding in found)
-
-
-def test_a_clock_that_is_off(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Base, "clock_offset_s", lambda self: -60.0)
-    found = provider(three).preflight("process", 0)
-    assert {finding.message for finding in found} == {"its clock is 60.0 s behind this machine's"}
-
-
-def test_an_address_that_the_host_does_not_have(three: SshHosts) -> None:
-    found = finding(three, worker_2="{address: 198.51.100.1}")
-    assert "it has no address 198.51.100.1" in found.message and "hosts.yaml" in found.remedy
+    close_all()
+    found = provider(three, worker_2="{address: 198.51.100.1}").preflight("process", 0)
+    assert {each.level for each in found} == {"error"}
+    second = [each for each in found if each.what == "worker-2"]
+    disk, clock, address = second
+    assert disk.message.startswith("its disk is full: ") and disk.remedy.startswith("make room")
+    assert clock.message == "its clock is 60.0 s behind this machine's"
+    assert "it has no address 198.51.100.1" in address.message and "hosts.yaml" in address.remedy
+    assert len(found) == 2 * len(three.hosts) + 1, "the others have their addresses"
 
 
 def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> None:
