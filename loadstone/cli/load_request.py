@@ -84,7 +84,7 @@ def target(text: str | None, what: str, workload: Workload | Path) -> SplitResul
     try:
         return address.parsed(text, messages)
     except ValueError as error:
-        raise InputError(str(error).replace("in a header", "with --header 'Authorization: ...'")) from None
+        raise InputError(str(error)) from None
 
 
 def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> Workload | Path:

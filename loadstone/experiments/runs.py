@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import loadstone
+from loadstone.analysis.run import read_parts
 from loadstone.experiments import hardware, pruning, schedule
 from loadstone.experiments.durable import sync, sync_tree, write_json, writing
 from loadstone.experiments.ledger import Ledger
@@ -71,28 +72,18 @@ def create_parts(
     return folder
 
 
-def parts_file(folder: Path) -> dict[str, Any]:
-    """What ``parts.json`` of a run folder has; raises InputError where it cannot be read."""
-    try:
-        known: dict[str, Any] = json.loads((folder / parts.FILE).read_text(encoding="utf-8"))
-        return known
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / parts.FILE} cannot be read: {error}") from None
-
-
 def parts_of(folder: Path) -> list[Path]:
     """The run folders of the parts that were begun, in the study's order; the folder itself where there are none."""
     if not (folder / parts.FILE).exists():
         return [folder]
-    names = parts_file(folder)["parts"]
-    return [folder / name for name in names if (folder / name / "plan.json").exists()]
+    return [folder / name for name in read_parts(folder).parts if (folder / name / "plan.json").exists()]
 
 
 def not_begun(folder: Path) -> list[str]:
     """The names of the parts that are to be run in a folder and were not begun."""
     if not (folder / parts.FILE).exists():
         return []
-    return [name for name in parts_file(folder)["chosen"] if not (folder / name / "plan.json").exists()]
+    return [name for name in read_parts(folder).chosen if not (folder / name / "plan.json").exists()]
 
 
 def _new_folder(results: Path, study: str) -> Path:

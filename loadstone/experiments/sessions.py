@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loadstone.analysis.run import read_parts
 from loadstone.experiments import resume, runs
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plans
@@ -69,9 +70,9 @@ def of_run(
         folder = runs.locate(results, given)
         if not (folder / parts.FILE).exists():
             return [_old(*resume.reopen(folder))]
-        begun = runs.parts_file(folder)
-        document = Document((folder / "study.yaml").read_text(encoding="utf-8"), begun["source"])
-        overrides, scale, only = begun["overrides"], begun["scale"], only or begun["chosen"]
+        begun = read_parts(folder)
+        document = Document((folder / "study.yaml").read_text(encoding="utf-8"), begun.source)
+        overrides, scale, only = begun.overrides, begun.scale, only or begun.chosen
     else:
         document = Document.read(given)
         found = runs.newest(results, str(document.data.get("name")))

@@ -30,7 +30,9 @@ def parsed(text: str, messages: bool = False) -> SplitResult:
     if not known or not url.hostname or port == 0:
         raise ValueError(f"{text!r} is not an address; write it like {example}")
     if url.username is not None or url.fragment:
-        raise ValueError(f"{text!r}: an address has no credentials and no '#'; send credentials in a header")
+        raise ValueError(
+            f"{text!r}: an address has no credentials and no '#'; send credentials in the header Authorization"
+        )
     return url
 
 

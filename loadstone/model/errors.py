@@ -16,6 +16,13 @@ class LoadstoneError(Exception):
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message if not remedy else f"{message}\n  {remedy}")
+        self.message = message
+        self.remedy = remedy
+
+    @property
+    def first_line(self) -> str:
+        """Of the message, without the remedy: for a sentence among others."""
+        return self.message.partition("\n")[0]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import yaml
-
-from loadstone.model import hints
+from loadstone.model import hints, yaml12
 from loadstone.model.base import did_you_mean
 from loadstone.model.units import FORMATS
 
@@ -76,9 +74,7 @@ def _limit(value: float) -> str:
 def _example(schema: Schema, path: KeyPath) -> str:
     for node in _at(schema, path):
         for example in (*node.get("examples", []), *([node["const"]] if "const" in node else [])):
-            # The width keeps PyYAML from breaking the line.
-            written = yaml.safe_dump({path[-1]: example}, default_flow_style=True, width=1000).strip()
-            return f"; for example {written[1:-1]}"
+            return f"; for example {yaml12.line({path[-1]: example})[1:-1]}"
     return ""
 
 

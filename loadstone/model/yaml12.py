@@ -104,6 +104,11 @@ def dump(*documents: Any) -> str:
     return str(text)
 
 
+def line(document: Any) -> str:
+    """Plain data on one line, a mapping in braces."""
+    return str(yaml.dump(document, Dumper=_Dumper, default_flow_style=True, allow_unicode=True, width=10_000)).strip()
+
+
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(list, _list)
 _Dumper.add_representer(FlowMapping, _line)

@@ -61,7 +61,7 @@ class Nodes(Collector):
         try:
             subjects = orchestrator.subjects()
         except LoadstoneError as error:
-            self._problems.append(f"counters of replicas are not recorded: {_sentence(error)}")
+            self._problems.append(f"counters of replicas are not recorded: {error.first_line}")
             subjects = {}
         switch = orchestrator.access.switch if orchestrator.access is not None else ""
 
@@ -77,7 +77,7 @@ class Nodes(Collector):
             try:
                 return recorded.machine.watch(args)
             except LoadstoneError as error:
-                self._problems.append(f"{recorded.node} was not recorded: {_sentence(error)}")
+                self._problems.append(f"{recorded.node} was not recorded: {error.first_line}")
                 return None
 
         machines = self._machines(orchestrator.deployment)
@@ -120,10 +120,6 @@ class Nodes(Collector):
     def stop(self) -> None:
         in_parallel(lambda watch: watch.end(), self._watches.values())  # of a trial that was interrupted
         self._watches = {}
-
-
-def _sentence(error: LoadstoneError) -> str:
-    return str(error).partition("\n")[0]
 
 
 def _this_machine() -> Machine:

@@ -51,8 +51,7 @@ class External(Orchestrator):
         try:
             return [Finding("target", "ok", ", ".join(self._answering))]
         except DeploymentError as error:
-            message, _, remedy = str(error).partition("\n  ")
-            return [Finding("target", "error", message, remedy)]
+            return [Finding("target", "error", error.message, error.remedy)]
 
     def render(self) -> dict[str, str]:
         return {}

@@ -28,12 +28,12 @@ def guest_rows(replica: Replica, node: str, guest: Guest, facts: Facts, boot: st
     try:
         state = monitor.state(guest.monitor)
     except DeploymentError as error:
-        return [kernel, row(what="accelerator", wanted=guest.accelerator, effective=str(error).partition("\n")[0])]
+        return [kernel, row(what="accelerator", wanted=guest.accelerator, effective=error.first_line)]
     try:
         host = this_machine().read(["limits"], {node: Subject(group=guest.group)})[node]
         why = host.absent or "it is in no control group of its own"
     except LoadstoneError as error:
-        return [kernel, row(what="limits of QEMU", wanted="in force", effective=str(error).partition("\n")[0])]
+        return [kernel, row(what="limits of QEMU", wanted="in force", effective=error.first_line)]
     if host.limits is None:
         return [kernel, row(what="limits of QEMU", wanted="in force", effective=why)]
     return [kernel, *hardware_rows(replica, node, guest, facts, state, host.limits)]

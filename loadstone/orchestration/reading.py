@@ -80,7 +80,7 @@ def _read(what: Sequence[ReplicaPart], wanted: tuple[Machine, dict[str, Subject]
     try:
         return machine.read(what, subjects)
     except LoadstoneError as error:
-        return dict.fromkeys(subjects, Standing.nothing(str(error).partition("\n")[0]))
+        return dict.fromkeys(subjects, Standing.nothing(error.first_line))
 
 
 def _new_peaks(wanted: tuple[Machine, dict[str, Subject]]) -> bool:
@@ -95,5 +95,5 @@ def _why_unreachable(node: Node) -> str:
     try:
         connect(node.name, node.reach).clock()
     except LoadstoneError as error:
-        return str(error).partition("\n")[0]
+        return error.first_line
     return ""

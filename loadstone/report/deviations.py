@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from loadstone.analysis.run import read_parts
 from loadstone.analysis.schema import TableRow, table
 from loadstone.model import parts
 from loadstone.model.document import Document
@@ -48,11 +49,11 @@ def _of_scale(content: Content) -> Iterator[DeviationRow]:
     """What the file has at one scale and not at the other, where the run is not at the published one."""
     folder = content.run.folder
     try:
-        known = json.loads((folder.parent / parts.FILE).read_text(encoding="utf-8"))
-        if known.get("scale") != "here" or folder.name not in known["parts"]:
+        known = read_parts(folder.parent)
+        if known.scale != "here" or folder.name not in known.parts:
             return
         found = parts.differences(Document.read(folder / "study.yaml"), folder.name)
-    except (OSError, ValueError, KeyError, InputError):  # no part of a study, or of a release whose files differ
+    except InputError:  # no part of a study, or of a release whose files differ
         return
     for path, (there, here) in found.items():
         yield DeviationRow(cause="scale", setting=path, published=_text(there), here=_text(here))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
-from loadstone.analysis.run import VERDICTS
-from loadstone.model import parts
+from loadstone.analysis.run import VERDICTS, read_parts
 from loadstone.report import content as contents
 from loadstone.report import rendering, sections, sentences
 from loadstone.report.content import Content
@@ -45,10 +43,10 @@ class _Section:
 
 def build(folder: Path) -> Path:
     """Write ``report/index.html`` of a run folder whose study has parts; the parts have their reports already."""
-    known = json.loads((folder / parts.FILE).read_text(encoding="utf-8"))
-    begun = [name for name in known["parts"] if (folder / name / "plan.json").exists()]
+    known = read_parts(folder)
+    begun = [name for name in known.parts if (folder / name / "plan.json").exists()]
     found = [_section(folder / name, name) for name in begun]
-    missing = [name for name in known["parts"] if name not in begun]
+    missing = [name for name in known.parts if name not in begun]
     target = folder / "report" / "index.html"
     target.parent.mkdir(exist_ok=True)
     values = {
@@ -56,7 +54,7 @@ def build(folder: Path) -> Path:
         "parts": found,
         "missing": missing,
         "shared": _in_all([part.published for part in found]),
-        "scale": known.get("scale"),
+        "scale": known.scale,
     }
     target.write_text(rendering.render("study_parts.html.j2", {}, values), encoding="utf-8")
     return target

@@ -77,8 +77,10 @@ func (n *Node) enter(args beginArgs) (*journaled, error) {
 	entry, err := n.find(args.Deployment)
 	if err == nil {
 		if entry.Digest != args.Digest {
-			return nil, faultf(Refused, "a deployment %q with other settings (digest %s) is on this machine; its owner is %s",
+			fault := faultf(Refused, "a deployment %q with other settings (digest %s) is on this machine; its owner is %s",
 				entry.Deployment, entry.Digest, entry.Owner).with("end it first, or give this one another name")
+			fault.Owner = entry.Owner
+			return nil, fault
 		}
 		return entry, nil
 	}

@@ -53,7 +53,10 @@ func TestADeploymentIsBegunOnce(t *testing.T) {
 	if (begun.Group == nil) != (begun.UnlimitedBecause != "") || len(names(t, begun.Folder)) != 0 {
 		t.Errorf("%+v", begun)
 	}
-	c.fails("begin", m{"deployment": "hotel", "digest": "d2", "owner": "other"}, Refused, `a deployment "hotel" with other settings (digest d1) is on this machine; its owner is tester`)
+	refused := c.fails("begin", m{"deployment": "hotel", "digest": "d2", "owner": "other"}, Refused, `a deployment "hotel" with other settings (digest d1) is on this machine; its owner is tester`)
+	if refused.Owner != "tester" {
+		t.Errorf("the fault names %q as its owner", refused.Owner)
+	}
 	c.fails("begin", m{"deployment": "../x", "digest": "d2", "owner": ""}, Input, "is no name of a deployment")
 	c.fails("begin", m{"deployment": "x", "digest": "", "owner": ""}, Input, "digest is empty")
 }

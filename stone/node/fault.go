@@ -25,6 +25,7 @@ type Fault struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy"`
+	Owner   string `json:"owner,omitempty"` // of the deployment in whose place the requested one cannot be
 }
 
 func (f *Fault) Error() string { return f.Message }

@@ -160,12 +160,14 @@ func (c *client) must(verb string, args, into any) []byte {
 }
 
 // fails is ask for what goes wrong.
-func (c *client) fails(verb string, args any, kind Kind, message string) {
+func (c *client) fails(verb string, args any, kind Kind, message string) Fault {
 	c.t.Helper()
 	one, _ := c.ask(verb, args, nil)
 	if one.Error == nil || one.Error.Kind != kind || !strings.Contains(one.Error.Message, message) {
 		c.t.Errorf("%s: %+v %s, want %s: %s", verb, one.Error, one.OK, kind, message)
+		return Fault{}
 	}
+	return *one.Error
 }
 
 // eventually waits for what another process brings about.

@@ -148,11 +148,9 @@ func TestWhatIsRestoredByItsOwnChannelIsForgotten(t *testing.T) {
 func TestWhatAHostDoesNotTakeIsAFaultWithARemedy(t *testing.T) {
 	n := newTunable(t)
 	for args, wanted := range map[string]Fault{
-		`{"tuning":{"governor":"ondemand"},"command":""}`: {Refused,
-			"tuning.governor: " + filepath.Join(n.sys, governorFile) + ": has no governor 'ondemand'", "choose one of: performance, powersave"},
-		`{"tuning":{"turbo":"off"},"command":""}`: {Missing,
-			"tuning.turbo: this machine has no switch of turbo (intel_pstate/no_turbo, cpufreq/boost)",
-			"leave it out; knobs that it has: governor, swap, irqs"},
+		`{"tuning":{"governor":"ondemand"},"command":""}`: {Kind: Refused, Message: "tuning.governor: " + filepath.Join(n.sys, governorFile) + ": has no governor 'ondemand'", Remedy: "choose one of: performance, powersave"},
+		`{"tuning":{"turbo":"off"},"command":""}`: {Kind: Missing, Message: "tuning.turbo: this machine has no switch of turbo (intel_pstate/no_turbo, cpufreq/boost)",
+			Remedy: "leave it out; knobs that it has: governor, swap, irqs"},
 	} {
 		if _, fault, _ := n.ask("tune", args); fault == nil || fault.Kind != wanted.Kind || fault.Message != wanted.Message ||
 			!strings.HasPrefix(fault.Remedy, wanted.Remedy[:20]) {

@@ -227,3 +227,12 @@ def test_columns_that_an_earlier_release_did_not_know_are_no_damage(run: Path):
     pq.write_table(table.drop_columns(["aborted_at_s"]), run / "trials.parquet")
     read = open_run(run)
     assert read.warnings == () and [row.aborted_at_s for row in read.trials] == [None] * 9
+
+
+def test_a_study_without_its_plan_is_read_as_loadstone_reads_it(run: Path) -> None:
+    """``on`` is a word in YAML 1.2 and a boolean in 1.1."""
+    (run / "plan.json").unlink()
+    (run / "study.yaml").write_text("name: on\nload: {seed: 0100}\n")
+    read = open_run(run)
+    assert (read.name, read.study.load.seed) == ("on", 100)
+    assert [text for text in read.warnings if "study.yaml" in text] == []

@@ -158,7 +158,7 @@ def test_what_needs_a_deployment_is_refused_with_a_remedy(
     ("address", "message"),
     [
         ("http://", "'http://' is not an address; write it like http://127.0.0.1:8080"),
-        ("http://me:secret@host", "send credentials in a header"),
+        ("http://me:secret@host", "send credentials in the header Authorization"),
         ("http://host:99999", "is not an address: Port out of range"),
     ],
 )

@@ -89,7 +89,7 @@ REFUSED = [
     (["hotel-reservation", URL, "--rate", "5", "--method", "GET"], "--method: only for a URL"),
     ([URL, "--rate", "5", "--dataset", "small"], "--dataset small: only for an application's workload"),
     (["hotel-reservation", URL, "--dataset", "small"], "hotel-reservation has no such dataset; known: none"),
-    (["hotel-reservation", "http://u@h/", "--rate", "5"], "send credentials with --header 'Authorization: ...'"),
+    (["hotel-reservation", "http://u@h/", "--rate", "5"], "send credentials in the header Authorization"),
     (["hotel-reservation", "ftp://h/", "--rate", "5"], "'ftp://h/' is not an address; write it like http://"),
     (["hotel-reservation", "http://h:99999/", "--rate", "5"], "'http://h:99999/' is not an address"),
 ]

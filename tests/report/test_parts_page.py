@@ -6,6 +6,9 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
+from loadstone.model.errors import InputError
 from loadstone.report import page, parts_page
 from tests.synthetic import Synthetic
 
@@ -61,3 +64,17 @@ def test_published_values_that_no_part_met_are_named_once(tmp_path: Path) -> Non
     text = parts_page.build(run).read_text()
     (place,) = [match.start() for match in re.finditer("none of the .* published values", text)]
     assert place < text.index('<section id="first">')
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ('{"chosen": []}', "lists no parts"),
+        ('{"parts": 7}', "lists no parts"),
+        ("[", "cannot be read"),
+    ],
+)
+def test_a_damaged_list_of_parts_is_a_message(tmp_path: Path, content: str, what: str) -> None:
+    (tmp_path / "parts.json").write_text(content)
+    with pytest.raises(InputError, match=rf"parts\.json {what}.*; restore it from a copy of the run"):
+        parts_page.build(tmp_path)

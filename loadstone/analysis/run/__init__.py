@@ -4,6 +4,6 @@
 each trial has, ``hlog`` the latency distributions in it.
 """
 
-from loadstone.analysis.run.folder import VERDICTS, RunFolder, find_run, open_run
+from loadstone.analysis.run.folder import VERDICTS, RunFolder, find_run, open_run, read_parts
 
-__all__ = ["VERDICTS", "RunFolder", "find_run", "open_run"]
+__all__ = ["VERDICTS", "RunFolder", "find_run", "open_run", "read_parts"]

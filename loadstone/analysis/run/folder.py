@@ -15,21 +15,22 @@ from typing import Any, TypeVar, get_args
 
 import pyarrow as pa
 import pyarrow.parquet
-import yaml
 from pydantic import ValidationError
 
 from loadstone.analysis import bundle_check
 from loadstone.analysis.run import documents, trial_files
 from loadstone.analysis.schema import factors_of, schema
+from loadstone.model import parts
 from loadstone.model.base import abridged
 from loadstone.model.columns import columns
+from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.records.audit import AuditRow, Check
 from loadstone.model.records.interference import Disturbance
 from loadstone.model.records.iteration import Iteration
 from loadstone.model.records.observed import Observed
 from loadstone.model.records.reading import Reading
-from loadstone.model.records.run_files import OutcomeFile, PlanFile, Provenance, RunFile, StudyFile
+from loadstone.model.records.run_files import OutcomeFile, PartsFile, PlanFile, Provenance, RunFile, StudyFile
 from loadstone.model.records.summary import TrialSummary
 from loadstone.model.records.trial_row import TrialRow, TrialVerdict
 from loadstone.model.slo import Slo
@@ -158,6 +159,16 @@ def find_run(path: Path) -> Path:
     raise InputError(f"{path}: holds no run; a run has a study.yaml, a plan.json and a folder trials")
 
 
+def read_parts(folder: Path) -> PartsFile:
+    """What ``parts.json`` of a folder has. Raises InputError where it is missing, damaged or lists no parts."""
+    file = folder / parts.FILE
+    content, problem = _json(file)
+    try:
+        return PartsFile.model_validate(content)
+    except ValidationError:
+        raise InputError(f"{file} {problem or 'lists no parts'}; restore it from a copy of the run") from None
+
+
 def _is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in _RUN_FILES)
 
@@ -198,10 +209,10 @@ def _json(file: Path) -> tuple[Any, str]:
 
 def _yaml(file: Path) -> tuple[Any, str]:
     try:
-        return yaml.safe_load(file.read_text()), ""
+        return Document(file.read_text(encoding="utf-8"), file.name).data, ""
     except FileNotFoundError:
         return None, "is missing"
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, InputError) as error:
         return None, f"cannot be read: {' '.join(str(error).split())}"
 
 

@@ -67,8 +67,7 @@ class MadeMachines(Infrastructure):
         try:
             where = service.where()
         except LoadstoneError as error:
-            message, _, remedy = str(error).partition("\n  ")
-            return [Finding(self.name, "error", message, remedy)]
+            return [Finding(self.name, "error", error.message, error.remedy)]
         there = held.load(self._name)
         missing = set(self._names(managers)) - set(there.machines if there is not None else ())
         found = service.check(len(missing))

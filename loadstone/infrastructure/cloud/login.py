@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import yaml
-
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.cloud.service import Made
 from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel, transport
 from loadstone.infrastructure.preparation import connections
+from loadstone.model import yaml12
 from loadstone.model.cluster import Reach
 from loadstone.model.document import Document
 from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
@@ -73,7 +72,7 @@ def write(folder: Path, machines: Sequence[Made], usual_login: str, owner: str) 
         for made in machines
     }
     inventory = {"version": 1, "ssh": {"config": str(folder / _CONFIG)}, "hosts": hosts}
-    _write(folder / INVENTORY, yaml.safe_dump(inventory, sort_keys=False))
+    _write(folder / INVENTORY, yaml12.dump(inventory))
     return folder / INVENTORY
 
 
@@ -102,9 +101,9 @@ def wait_until_reached(folder: Path, names: Sequence[str], within_s: float, say:
                 return ""
             except (MachineLost, PreflightError) as error:  # it boots, or its login is yet to be made
                 if time.monotonic() > deadline:
-                    return str(error).partition("\n")[0].removeprefix(f"{name}: ")
+                    return error.first_line.removeprefix(f"{name}: ")
             except LoadstoneError as error:
-                return str(error).partition("\n")[0].removeprefix(f"{name}: ")
+                return error.first_line.removeprefix(f"{name}: ")
             time.sleep(_EVERY_S)
 
     say(f"waiting until {len(names)} machines take logins")

@@ -169,7 +169,7 @@ class Hosts(Infrastructure):
                     return ""
                 return self._software.trouble(member)
             except LoadstoneError as error:
-                return str(error).partition("\n")[0].removeprefix(f"{member.name}: ")
+                return error.first_line.removeprefix(f"{member.name}: ")
 
         troubles = in_parallel(trouble, members)
         return lasting(dict(zip((member.name for member in members), troubles, strict=True)), members)

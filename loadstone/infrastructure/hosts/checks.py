@@ -82,8 +82,7 @@ def _address(machine: Machine, address: str, listed: str) -> Iterator[_Trouble]:
 
 def explained(name: str, error: LoadstoneError, host: InventoryHost) -> tuple[str, str]:
     """What is wrong with a host that failed so, with its owner and without its name; and the remedy."""
-    message, _, remedy = str(error).partition("\n  ")
-    return f"{message.removeprefix(f'{name}: ')}{f' (ask {host.owner})' if host.owner else ''}", remedy
+    return f"{error.message.removeprefix(f'{name}: ')}{f' (ask {host.owner})' if host.owner else ''}", error.remedy
 
 
 def software(kind: Software, managers: Sequence[Machine], workers: Sequence[Machine], install: bool) -> list[Finding]:

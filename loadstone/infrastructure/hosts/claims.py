@@ -63,10 +63,9 @@ def claim(entry_name: str, implementation: str, hosts: Sequence[Claimed], softwa
         try:
             host.machine.begin(CLAIM, token, owner)
         except NodeError as error:
-            if error.kind != "refused":
+            if not error.owner:
                 raise
-            other = error.reason.partition("owner is ")[2]
-            raise DeploymentError(f"{host.name}: another study uses this host: {other}", WHEN_USED) from None
+            raise DeploymentError(f"{host.name}: another study uses this host: {error.owner}", WHEN_USED) from None
 
     in_parallel(begin, hosts)
 
@@ -96,7 +95,7 @@ def give_back(entry: journal.JournalEntry) -> list[str]:
                 footprint.sweep(machine, CLAIM)
                 machine.end(CLAIM)
         except MachineLost as error:
-            return str(error).partition("\n")[0]
+            return error.first_line
         except LoadstoneError as error:
             return f"{host.name}: it cannot be given back: {error}"
         return ""

@@ -77,8 +77,7 @@ def _finding(what: str) -> Finding:
     try:
         return Finding(what, "ok", f"an image of {stone_binary()} for linux/{elf.static_machine(stone_binary())}")
     except PreflightError as error:
-        message, _, remedy = str(error).partition("\n  ")
-        return Finding(what, "error", message, remedy)
+        return Finding(what, "error", error.message, error.remedy)
 
 
 def deliver(access: Access, whats: Iterable[str], say: Say = _quiet) -> dict[str, Delivered]:

@@ -17,6 +17,7 @@ class NodeError(DeploymentError):
         super().__init__(f"{machine}: {fault.message}", fault.remedy)
         self.kind = fault.kind
         self.reason = fault.message
+        self.owner = fault.owner
 
 
 class MachineLost(DeploymentError):

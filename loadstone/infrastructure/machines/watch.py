@@ -44,7 +44,7 @@ class Watch:
             try:
                 self._ask("unwatch", UnwatchArgs(id=self._id), Nothing)
             except LoadstoneError as error:  # where it is lost, the recording's own request fails as well
-                self.problem = self.problem or _sentence(error)
+                self.problem = self.problem or error.first_line
         self._thread.join()
 
     def _record(self, args: WatchArgs) -> None:
@@ -52,7 +52,7 @@ class Watch:
         try:
             self.watched = self._ask("watch", args, Watched, within_s=within_s, on_event=self._receive)[0]
         except LoadstoneError as error:
-            self.problem = _sentence(error)
+            self.problem = error.first_line
             self._begun.put(error)
 
     def _receive(self, event: dict[str, Any], payload: bytes) -> None:
@@ -63,7 +63,3 @@ class Watch:
         if WatchedPart.model_validate(event).last:
             self.files.append(b"".join(self._pieces))
             self._pieces.clear()
-
-
-def _sentence(error: LoadstoneError) -> str:
-    return str(error).partition("\n")[0]

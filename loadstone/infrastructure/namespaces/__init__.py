@@ -196,7 +196,7 @@ def _trouble(member: Member, software: Software) -> str:
     try:
         return software.trouble(member)
     except LoadstoneError as error:
-        return str(error).partition("\n")[0].removeprefix(f"{member.name}: ")
+        return error.first_line.removeprefix(f"{member.name}: ")
 
 
 def desk_folder(emulated: EmulatedHosts) -> Path:

@@ -245,6 +245,19 @@ class Provenance(RunFile):
     tuning: _Part[dict[str, dict[str, Any]]] = {}
 
 
+class PartsFile(RunFile):
+    """``parts.json`` of the folder with the runs of a study's parts."""
+
+    parts: _Listed[str]
+    """Their names, in the study's order."""
+    chosen: _Listed[str] = ()
+    """Those that are to be run."""
+    source: str = ""
+    """The study file, as it was named on the command line."""
+    overrides: _Listed[str] = ()
+    scale: str | None = None
+
+
 class OutcomeFile(RunFile):
     """``outcome.json``."""
 

@@ -241,7 +241,7 @@ class Process(Orchestrator):
             try:
                 processes, full = share.processes(), share.full_disk()
             except DeploymentError as error:  # the machine is lost, or was restarted
-                return [str(error).partition("\n")[0]]
+                return [error.first_line]
             found = [event for name in self._commands if name in processes for event in self._events(processes[name])]
             return full + found
 

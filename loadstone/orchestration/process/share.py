@@ -114,8 +114,7 @@ class Share:
         machine, urls = self.machine, {command.ready_url: command for command in commands}
         done = machine.run([machine.stone, "ready", *urls], within_s=_READY_WITHIN_S)
         if done.code != 0:
-            named = next((url for url in urls if done.stderr.startswith(f"{url} ")), next(iter(urls)))
-            return urls[named], done.complaint
+            return urls.get(done.complaint.partition(" ")[0], commands[0]), done.complaint
         for command in commands:
             if command.ready and (done := machine.run(command.ready, within_s=_READY_WITHIN_S)).code != 0:
                 return command, done.complaint

@@ -33,7 +33,7 @@ Docker repeats a check at one interval, and each repetition costs the host 40 ms
 
 Example: stone ready http://127.0.0.1:9083/readyz tcp://127.0.0.1:11211
 
-Exit codes: 0 ready, 1 not ready (one line says why), 2 bad input.
+Exit codes: 0 ready, 1 not ready (one line: a URL, a space and why), 2 bad input.
 `
 
 const defaultTimeout = 2 * time.Second

@@ -19,6 +19,7 @@ from loadstone.infrastructure.hosts import Hosts
 from loadstone.infrastructure.preparation.playing import Change, HostOutcome
 from loadstone.infrastructure.preparation.troubles import Trouble
 from loadstone.model.cluster import Cluster
+from loadstone.model.document import Document
 from loadstone.model.errors import Interrupted, PreflightError
 from loadstone.model.instances import Instances
 from loadstone.model.inventory import Inventory
@@ -189,3 +190,9 @@ def test_a_signal_gives_them_back(roles: Roles) -> None:
 
 def test_hosts_of_the_users_are_never_prepared() -> None:
     assert Hosts.acquire is CloudLab.acquire is Infrastructure.acquire, "which does nothing"
+
+
+@pytest.mark.parametrize("owner", ["1e3", "on", "Ada: desk #2"])
+def test_the_inventory_reads_back_any_owner(tmp_path: Path, owner: str) -> None:
+    written = login.write(tmp_path, [Made("worker-1", "192.0.2.1", "192.0.2.1")], "root", owner)
+    assert Document.read(written).parse(Inventory).hosts["worker-1"].owner == owner

@@ -49,8 +49,7 @@ class OpenStack(Service):
             try:
                 what()
             except PreflightError as error:
-                message, _, remedy = str(error).partition("\n  ")
-                found.append(Finding("chameleon", "error", message, remedy))
+                found.append(Finding("chameleon", "error", error.message, error.remedy))
         return found or self._quota(count)
 
     def size(self) -> Size | None:

@@ -42,8 +42,7 @@ class Docker(Software):
             engine = context.current()
             return [Finding("docker", "ok", f"{engine.url}, version {engine.api.version()['Version']}")]
         except LoadstoneError as error:
-            message, _, remedy = str(error).partition("\n  ")
-            return [Finding("docker", "error", message, remedy)]
+            return [Finding("docker", "error", error.message, error.remedy)]
 
     def find(self, cluster: Cluster) -> Provision:
         """The engine's machine as the only node."""

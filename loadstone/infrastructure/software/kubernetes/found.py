@@ -29,8 +29,7 @@ def check() -> list[Finding]:
         version = api.get("/version")["gitVersion"]
         lacking = [f"{verb} {what}" for verb, what in _RIGHTS if not _may(api, verb, what)]
     except LoadstoneError as error:
-        message, _, remedy = str(error).partition("\n  ")
-        return [Finding("kubernetes", "error", message, remedy)]
+        return [Finding("kubernetes", "error", error.message, error.remedy)]
     if lacking:
         message = f"you may not {' and '.join(lacking)} in the cluster at {api.host}"
         remedy = "ask who runs it for these rights: every deployment is a namespace of its own"

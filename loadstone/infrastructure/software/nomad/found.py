@@ -39,10 +39,8 @@ def check() -> list[Finding]:
     try:
         nodes = _nodes()
     except LoadstoneError as error:
-        message, _, remedy = str(error).partition("\n  ")
-        return [
-            Finding("nomad", "error", message, remedy or "set NOMAD_ADDR to http://HOST:4646 of a server that runs")
-        ]
+        remedy = error.remedy or "set NOMAD_ADDR to http://HOST:4646 of a server that runs"
+        return [Finding("nomad", "error", error.message, remedy)]
     return [
         Finding("nomad", "ok", f"{_address()}, {len(nodes)} nodes"),
         *(Finding("nomad", "warning", *doubt) for name, node in nodes.items() for doubt in _doubts(name, node)),

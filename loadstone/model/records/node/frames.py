@@ -43,6 +43,8 @@ class Fault(Model):
     kind: FaultKind
     message: str
     remedy: str = ""
+    owner: str = ""
+    """The owner of the deployment in whose place the requested one cannot be."""
 
 
 class NodeRequest(Model):
