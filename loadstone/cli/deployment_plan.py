@@ -9,9 +9,9 @@ from typing import Any
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.experiments.plan import Plan, make_plan
+from loadstone.experiments.provisioning import first_infrastructure
 from loadstone.experiments.scales import scale_of
 from loadstone.model import parts
-from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.study import Settings
@@ -28,8 +28,8 @@ def plan_for(
 
     ``overrides`` are those of ``--set``, applied last: ``trial.duration=30s``. Of a study with parts ``part`` is
     planned; raises InputError where it has several and none is named.
-    With an orchestrator other than ``process`` the default infrastructure is emulated hosts. With Jaeger or
-    ``elastic``, services trace all requests, unless a study sets the share.
+    An application's default infrastructure needs nothing but this machine: it emulates hosts where the orchestrator
+    needs some. With Jaeger or ``elastic``, services trace all requests, unless a study sets the share.
     """
     traced = not {"jaeger", "elastic"}.isdisjoint(settings.get("stacks", ()))
     if what.suffix in (".yaml", ".yml"):
@@ -47,7 +47,9 @@ def plan_for(
     given = {key: value for key, value in settings.items() if key in Settings.model_fields}
     cluster = {key: settings[key] for key in _CLUSTER if key in settings}
     if "orchestrator" in settings:
-        cluster = {"infrastructure": infrastructure_for(settings["orchestrator"]), **cluster}
+        software = plugins.find("orchestrators", settings["orchestrator"]).software
+        infrastructure = first_infrastructure(software, lambda kind: kind.self_contained)
+        cluster = {"infrastructure": infrastructure, **cluster}
     study = {
         "version": 1,
         "name": catalogue.load(str(what)).application.name if what.suffix else what.name,
@@ -65,13 +67,3 @@ def _overridden(document: Document, overrides: Sequence[str]) -> Plan:
     for assignment in overrides:
         document.override(assignment)
     return make_plan(document)
-
-
-def infrastructure_for(orchestrator: str) -> str:
-    """Where an orchestrator runs that was chosen without an infrastructure: on this machine, directly if it can."""
-    usual = Cluster().infrastructure
-    if orchestrator not in plugins.names("orchestrators"):
-        return usual
-    wanted = plugins.find("orchestrators", orchestrator).software
-    kinds = [plugins.find("infrastructure", name) for name in (usual, *plugins.names("infrastructure"))]
-    return next((kind.name for kind in kinds if kind.self_contained and wanted in kind.software), usual)

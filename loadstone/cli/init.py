@@ -19,15 +19,16 @@ from loadstone.applications.workload_import import har as har_file
 from loadstone.applications.workload_import import openapi as openapi_file
 from loadstone.cli import options
 from loadstone.cli.app import out, warn
-from loadstone.cli.deployment_plan import infrastructure_for
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments.durable import writing
 from loadstone.experiments.plan import Plan, make_plan
+from loadstone.experiments.provisioning import first_infrastructure
 from loadstone.model import yaml12
 from loadstone.model.address import is_url, parsed
 from loadstone.model.document import Document, schema
 from loadstone.model.errors import InputError, grouped
-from loadstone.model.study import Study
+from loadstone.model.study import Settings, Study
+from loadstone.orchestration.base import Orchestrator
 from loadstone.report.format import plural
 
 EPILOG = (
@@ -117,14 +118,11 @@ def _has_images(loaded: LoadedApplication) -> bool:
 
 
 def _orchestrators(loaded: LoadedApplication) -> list[str]:
-    """Those that can run the application, the simplest first."""
-    has_images = _has_images(loaded)
-    names = [
-        name
-        for name in plugins.names("orchestrators")
-        if not has_images or plugins.find("orchestrators", name).runs_containers()
-    ]
-    return sorted(names, key=lambda name: (name != ("compose" if has_images else "process"), name))
+    """Those that can run the application: the default of studies before those that need no managers, then the rest."""
+    has_images, default = _has_images(loaded), Settings().orchestrator
+    kinds: list[type[Orchestrator]] = [plugins.find("orchestrators", name) for name in plugins.names("orchestrators")]
+    possible = [kind for kind in kinds if not has_images or kind.runs_containers()]
+    return [kind.name for kind in sorted(possible, key=lambda kind: (kind.name != default, kind.managed, kind.name))]
 
 
 def _named(what: str, output: Path) -> str:
@@ -161,17 +159,21 @@ def _chosen_workload(loaded: LoadedApplication, given: str | None) -> dict[str, 
     return {"workload": given or (_answer(f"Workload ({', '.join(names)})", default) if len(names) > 1 else default)}
 
 
-def _deployment(loaded: LoadedApplication, orchestrator: str | None) -> dict[str, Any]:
+def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
     """What runs the application; nothing where someone else deployed it."""
     if loaded.application.url is not None:
-        if orchestrator is not None:
+        if given is not None:
             raise InputError(f"--orchestrator: {loaded.application.url} is deployed already; leave it out")
         return {}
     possible = _orchestrators(loaded)
-    orchestrator = orchestrator or _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
+    name = given or _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
+    software = plugins.find("orchestrators", name).software
     # Emulated hosts reach no registry: images of others are pulled by the engine or cluster that is there.
-    infrastructure = "existing" if _has_images(loaded) else infrastructure_for(orchestrator)
-    return {"orchestrator": orchestrator, "cluster": yaml12.FlowMapping(infrastructure=infrastructure)}
+    has_images = _has_images(loaded)
+    infrastructure = first_infrastructure(
+        software, lambda kind: kind.finds_clusters if has_images else kind.self_contained
+    )
+    return {"orchestrator": name, "cluster": yaml12.FlowMapping(infrastructure=infrastructure)}
 
 
 def _write(text: str, output: Path, beside: Path, imported: Imported | None) -> Plan:

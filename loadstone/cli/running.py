@@ -99,7 +99,8 @@ def run_parts(chosen: list[Session], how: How, warnings: list[str]) -> None:
 
 def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str], keep: bool) -> None:
     name = f"{plan.study.name}-{runs.name_of(ledger.folder)}"
-    for warning in [*warnings, *left_overs(name, plan.study.cluster.infrastructure)]:
+    infrastructure = infrastructure_of(plan.study.cluster, name)
+    for warning in [*warnings, *left_overs(name, infrastructure.finds_clusters)]:
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     # What a killed run of this folder left behind would disturb, and holds its ports.
@@ -111,7 +112,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str], ke
         display.note(f"{plan.study.name}: {load_summary(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
         display.note(f"results: {ledger.folder}")
         try:
-            Conductor(plan, ledger, infrastructure_of(plan.study.cluster, name), driver, display, keep).run()
+            Conductor(plan, ledger, infrastructure, driver, display, keep).run()
         except Interrupted as error:
             kept = plural(len(ledger.records), "finished trial")
             raise Interrupted(

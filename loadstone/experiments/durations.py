@@ -15,18 +15,13 @@ from loadstone.experiments.schedule import ROUND, fixed_trials, remaining, searc
 from loadstone.experiments.search import expected_trials
 from loadstone.model.study import Study
 from loadstone.model.trial import Treatment, Trial
+from loadstone.orchestration.external import kind_of
 
 if TYPE_CHECKING:
     from loadstone.analysis.capacity import Registered
 
 OVERHEAD_S = 3.0
 """Resetting, draining, collecting: a first guess of what surrounds a trial."""
-
-DEPLOYING_S = 5.0
-"""Deploying processes: a first guess."""
-
-CLUSTER_S = 30.0
-"""Deploying on a cluster, which may have to be made: a first guess."""
 
 
 @dataclass(frozen=True)
@@ -105,4 +100,4 @@ def _seconds(study: Study, rate: float | None = None) -> float | None:
 
 
 def _deploying_s(treatment: Treatment) -> float:
-    return DEPLOYING_S if treatment.settings.orchestrator == "process" else CLUSTER_S
+    return kind_of(treatment.settings.orchestrator).deploying_s

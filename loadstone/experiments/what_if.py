@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from loadstone import plugins
 from loadstone.analysis.capacity import Layout, Objective, of_study
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.predicting import layout_of
+from loadstone.experiments.provisioning import first_infrastructure
 from loadstone.model.base import did_you_mean
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Cluster, Node
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.records.run_files import PlanFile
 from loadstone.model.slo import Slo
+from loadstone.orchestration.external import kind_of
 
 ALL = "all"
 _OBJECTIVE = "load.capacity.slo"
@@ -92,8 +95,12 @@ def _as_study(plan: Mapping[str, Any], treatment_id: str) -> Document:
 def _make_room(document: Document) -> None:
     """Let a study of one machine have several workers: nothing is started on them."""
     cluster = document.data.get("cluster") or {}
-    if cluster.get("infrastructure", "local") == "local" and cluster.get("workers", 1) != 1:
-        document.override("cluster.infrastructure=namespaces")
+    name = cluster.get("infrastructure", Cluster().infrastructure)
+    known = name in plugins.names("infrastructure")
+    if known and plugins.find("infrastructure", name).single_worker and cluster.get("workers", 1) != 1:
+        software = kind_of(document.data["orchestrator"]).software
+        able = first_infrastructure(software, lambda kind: kind.self_contained and not kind.single_worker)
+        document.override(f"cluster.infrastructure={able}")
 
 
 def _set_replicas(document: Document, replicas: Mapping[str, int]) -> None:

@@ -13,6 +13,9 @@ from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
 from loadstone.model.guest import Vm
 
+NO_SOFTWARE = "none"
+"""What an orchestrator needs that deploys nothing: a client, and no nodes for replicas."""
+
 Say = Callable[[str], None]
 """Receives progress messages for the user: ``starting 3 managers``."""
 
@@ -112,6 +115,10 @@ class Infrastructure(ABC):
     can put in them."""
     makes_machines: ClassVar[bool] = False
     """Whether it makes machines that cost, and have to be given back."""
+    finds_clusters: ClassVar[bool] = False
+    """Whether it uses a cluster that is there, which may be one that Loadstone has made."""
+    single_worker: ClassVar[bool] = False
+    """Whether it has one worker and no more."""
     names_workers: ClassVar[bool] = True
     """Whether it names its workers ``worker-1`` and on; else they have names of their own."""
 

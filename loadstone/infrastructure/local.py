@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
+from loadstone.infrastructure.base import NO_SOFTWARE, Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.machines import connect
 from loadstone.model.base import Finding as StudyFinding
@@ -60,8 +60,9 @@ class Local(Infrastructure):
     """The client gets the first cores (where interrupts mostly land), the worker all others."""
 
     name = "local"
-    software = frozenset({"process", "none"})
+    software = frozenset({"process", NO_SOFTWARE})
     self_contained = True
+    single_worker = True
 
     def __init__(self, cluster: Cluster, entry_name: str = "local") -> None:
         super().__init__(cluster, entry_name)
@@ -80,7 +81,7 @@ class Local(Infrastructure):
     def preflight(self, software: str, managers: int) -> list[Finding]:
         findings = [Finding("cluster", "error", message, remedy) for message, remedy in self._not_possible(managers)]
         client, worker = self._split()
-        if software == "none":
+        if software == NO_SOFTWARE:
             findings.append(Finding("cores", "ok", f"client on {format_cores(self._facts.cpus)}"))
         elif client == worker:
             findings.append(
@@ -126,7 +127,7 @@ class Local(Infrastructure):
         for message, remedy in self._not_possible(managers):
             raise InputError(f"{message}; {remedy}")
         memory = self._memory()
-        if software == "none":  # what is loaded was deployed elsewhere
+        if software == NO_SOFTWARE:  # what is loaded was deployed elsewhere
             return [Node(name="client", role="client", address=_ADDRESS, cpus=self._facts.cpus, memory=memory)]
         client, worker = self._split()
         shared = client == worker

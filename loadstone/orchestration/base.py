@@ -54,6 +54,8 @@ class Orchestrator(ABC):
     """Whether a second deployment can run on the nodes of a first one, whatever ports both have."""
     deploys: ClassVar[bool] = True
     """Whether it starts anything; else a server is there already."""
+    deploying_s: ClassVar[float] = 30.0
+    """About how long a deployment takes, and its cluster if that has to be made, before any has been seen."""
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {}
     """The levels that this orchestrator can really apply, by factor, where those are not all. A study with
     others is refused."""

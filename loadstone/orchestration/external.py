@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import ClassVar
 
 from loadstone import plugins
-from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.base import NO_SOFTWARE, Finding
 from loadstone.model import address
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.audit import NOT_OBSERVED, UNKNOWN, AuditRow
@@ -22,9 +22,10 @@ class External(Orchestrator):
     """Finds the addresses of ``deployment.external``. Of several families of a name, the first that answers is used."""
 
     name = "external"
-    software = "none"
+    software = NO_SOFTWARE
     environments = ()
     deploys: ClassVar[bool] = False
+    deploying_s = 0.0
 
     @cached_property
     def _answering(self) -> list[str]:

@@ -11,6 +11,7 @@ from loadstone.cli.progress import Display
 from loadstone.experiments import durations, schedule
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
+from loadstone.orchestration.process import Process
 from tests.experiments.test_factors import plan
 from tests.trial_rows import trial_row
 
@@ -32,7 +33,7 @@ def test_the_time_left_counts_how_long_each_trial_is() -> None:
         records.append(FinishedTrial(trial.id, trial.treatment.id, 1, Outcome(10.0, "fixed", "held"), row))
         deployed = trial.treatment.deployment
     assert lefts[0][0] - lefts[0][1] == pytest.approx(lefts[1][0]), "what is left falls by each trial's own length"
-    assert lengths[100.0] - lengths[5.0] == pytest.approx(95, abs=durations.DEPLOYING_S)
+    assert lengths[100.0] - lengths[5.0] == pytest.approx(95, abs=Process.deploying_s)
 
 
 def test_what_is_left_is_printed_at_the_pace_of_the_finished_trials(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from loadstone.experiments.provisioning import demands
 from loadstone.experiments.reference_treatments import reference_of
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
+from loadstone.orchestration.process import Process
 
 SERIES = [
     {"name": "40x6", "load.rates": [40], "trial.duration": "6s"},
@@ -58,7 +59,7 @@ def test_a_named_level_sets_several_settings() -> None:
     assert labels(found) == ["series=40x6", "series=20x12"]
     trials = [(trial.treatment.label, trial.rate, trial.duration_s) for trial in schedule.fixed_trials(found)]
     assert sorted(trials) == [("series=20x12", 20.0, 12.0), ("series=40x6", 40.0, 6.0)]
-    assert durations.trial_seconds(found) == 9 + durations.OVERHEAD_S + durations.DEPLOYING_S / 2
+    assert durations.trial_seconds(found) == 9 + durations.OVERHEAD_S + Process.deploying_s / 2
 
 
 def test_a_placement_may_come_with_its_orchestrator() -> None:

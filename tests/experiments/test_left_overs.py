@@ -21,14 +21,14 @@ def left(name: str, layer: str = "orchestrators", kept: bool = False) -> None:
 
 
 def test_nothing_is_warned_of_where_nothing_was_left() -> None:
-    assert left_overs("mine", "namespaces") == []
+    assert left_overs("mine", finds_clusters=False) == []
 
 
 def test_each_deployment_and_cluster_of_others_is_named_with_the_remedy() -> None:
     left("other-1")
     left("up-shop")
     left("other-cluster", "infrastructure")
-    first, cluster, up = sorted(left_overs("mine", "namespaces"))
+    first, cluster, up = sorted(left_overs("mine", finds_clusters=False))
     assert first == "other-1 was left by a run that was killed, and disturbs; remove it with: loadstone down other-1"
     assert cluster.startswith("other-cluster was left by a run that was killed")
     assert up == "up-shop is up, and disturbs; remove it with: loadstone down up-shop"
@@ -38,6 +38,6 @@ def test_its_own_what_is_kept_and_clusters_that_it_uses_are_no_left_overs() -> N
     left("mine-1")
     left(cluster_name("mine"), "infrastructure")
     left("kept", "infrastructure", kept=True)
-    assert left_overs("mine", "namespaces") == []
+    assert left_overs("mine", finds_clusters=False) == []
     left("theirs", "infrastructure")
-    assert left_overs("mine", "existing") == [] and len(left_overs("mine", "namespaces")) == 1
+    assert left_overs("mine", finds_clusters=True) == [] and len(left_overs("mine", finds_clusters=False)) == 1

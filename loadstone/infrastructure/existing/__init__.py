@@ -20,6 +20,7 @@ class Existing(Infrastructure):
 
     name = "existing"
     software = frozenset(plugins.names("software")) - {"process"}
+    finds_clusters = True
     names_workers = False
 
     @classmethod

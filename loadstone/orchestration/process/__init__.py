@@ -39,6 +39,7 @@ class Process(Orchestrator):
     software = "process"
     environments = ("bare", "vm")
     beside_others = True
+    deploying_s = 5.0
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {"high_availability": frozenset({"off"})}
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
