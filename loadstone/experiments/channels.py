@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from loadstone.experiments.tuning import this_machine
 from loadstone.infrastructure.machines import Machine, connect
@@ -25,10 +25,10 @@ class Channels:
         machines = dict.fromkeys([this_machine(), *machines_of(nodes)])
         self._before = {machine: len(machine.losses) for machine in machines}
 
-    def lost(self, known: Sequence[str]) -> list[str]:
-        """The first loss of each machine since then, as sentences; none of machines with which a known one begins."""
+    def lost(self) -> list[str]:
+        """The first loss of each machine since then, as sentences."""
         return [
             f"{machine.losses[before]}: its counters and limits were not observed throughout the trial"
             for machine, before in self._before.items()
-            if machine.losses[before:] and not any(sentence.startswith(f"{machine.name}: ") for sentence in known)
+            if machine.losses[before:]
         ]

@@ -97,8 +97,7 @@ class TrialRunner:
             reference = _reference(summary) or (before_ms, self._driver.reference_ms())
         except DriverError as error:
             deployed.seeder.loaded(None)
-            events = self._events()
-            events = [*events, *channels.lost(events), *deployed.interference.events()]
+            events = [*self._events(), *channels.lost(), *deployed.interference.events()]
             return Measured(invalid(f"the load generator failed: {error}", *events))
         finally:
             _write_logs(deployed, folder)
@@ -106,8 +105,7 @@ class TrialRunner:
         write_json(folder / "usage.json", [reading.model_dump() for reading in used])
         write_json(folder / observation.FILE, observed.model_dump())
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
-        events = self._events()
-        if events := [*events, *channels.lost(events)]:
+        if events := [*self._events(), *channels.lost()]:
             events += self._lost(before, deployed, summary)
         if events := [*events, *deployed.interference.events(), *deployed.interference.problems]:
             return Measured(invalid(*events), summary, observed, reference)

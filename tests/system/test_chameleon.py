@@ -99,8 +99,31 @@ def no_secret_in(user: User, *texts: str) -> None:
     assert not any(PASSWORD in text for text in texts)
 
 
-def test_a_study_gets_machines_runs_and_gives_them_back(user: User, machines: Machines) -> None:
+def of_others(cloud: OpenStackCloud) -> None:
+    """Put a server and a lease there whose names and metadata are like ours."""
+    other = {"id": "x", "name": "worker-1", "metadata": {"loadstone": "loadstone-of-another"}, "status": "ACTIVE"}
+    state: dict[str, object] = {
+        "security_groups": [{"name": "theirs"}],
+        "OS-EXT-STS:task_state": None,
+        "addresses": {},
+        "looks": 0,
+    }
+    cloud.servers["x"] = {**other, **state}
+    cloud.leases["y"] = {"id": "y", "name": "loadstone-of-another-1", "status": "ACTIVE", "count": 1}
+
+
+def only_of_others(cloud: OpenStackCloud) -> None:
+    """Nothing else is left there, and no call tried to remove these; takes them away."""
+    assert list(cloud.servers) == ["x"] and list(cloud.leases) == ["y"]
+    assert not [call for call in cloud.calls if call[0] == "DELETE" and call[1].endswith(("/x", "/y"))]
+    cloud.servers.clear()
+    cloud.leases.clear()
+
+
+def test_a_study_gets_machines_runs_and_gives_back_its_own(user: User, machines: Machines) -> None:
+    of_others(machines.cloud)
     done = user.runs("run", "study.yaml")
+    only_of_others(machines.cloud)
     (trial,) = user.home.glob("results/*/*/trials/*/trial.json")
     record = json.loads(trial.read_text())
     assert_answered(record["row"])
@@ -177,6 +200,7 @@ STEPS = {
 def test_a_desk_that_is_killed_holds_nothing_that_the_journal_does_not_list(
     user: User, machines: Machines, step: str
 ) -> None:
+    (user.home / "study.yaml").write_text(STUDY.replace("hold: 2h", "hold: 2h, prepare: false"))
     method, path = STEPS[step]
     reached: list[str] = []
 
@@ -210,20 +234,3 @@ def test_a_desk_that_is_killed_while_it_prepares_leaves_what_the_journal_lists(u
     assert len(listed["machines"]) == len(machines.cloud.servers) == 3
     user.runs("down")
     assert machines.cloud.held() == []
-
-
-def test_what_belongs_to_others_is_never_touched(user: User, machines: Machines) -> None:
-    other = {"id": "x", "name": "worker-1", "metadata": {"loadstone": "loadstone-of-another"}, "status": "ACTIVE"}
-    state: dict[str, object] = {
-        "security_groups": [{"name": "theirs"}],
-        "OS-EXT-STS:task_state": None,
-        "addresses": {},
-        "looks": 0,
-    }
-    machines.cloud.servers["x"] = {**other, **state}
-    machines.cloud.leases["y"] = {"id": "y", "name": "loadstone-of-another-1", "status": "ACTIVE", "count": 1}
-    user.runs("run", "study.yaml")
-    assert list(machines.cloud.servers) == ["x"] and list(machines.cloud.leases) == ["y"]
-    assert not [call for call in machines.cloud.calls if call[0] == "DELETE" and call[1].endswith(("/x", "/y"))]
-    machines.cloud.servers.clear()
-    machines.cloud.leases.clear()
