@@ -23,7 +23,7 @@ import (
 // so that its loop, its schedule and its accounting are the same as for raw sockets.
 type calls struct {
 	wake    int // an eventfd, watched by the thread's poller under the index callsIndex
-	lines   []*line
+	lines   []transport.Caller
 	work    []chan outgoing // by slot
 	mutex   sync.Mutex
 	results []callEnd // since the thread last collected them
@@ -47,27 +47,6 @@ type callEnd struct {
 	at     time.Time
 	answer transport.Answer
 	err    error
-}
-
-// line is one connection, made when it is needed first.
-type line struct {
-	dialer  *transport.Dialer
-	address string
-	mutex   sync.Mutex
-	caller  transport.Caller
-}
-
-func (l *line) get(ctx context.Context) (transport.Caller, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.caller == nil {
-		var err error
-		if l.caller, err = l.dialer.Dial(ctx, l.address); err != nil {
-			l.caller = nil
-			return nil, err
-		}
-	}
-	return l.caller, nil
 }
 
 // dialer returns what makes the connections of a plan that raw sockets do not serve; nil if they do.
@@ -102,6 +81,14 @@ func (p *Plan) dialer(k *request.Catalogue) (*transport.Dialer, error) {
 
 // newCalls makes the slots of a pool. Neighbouring slots use different lines, so that these take turns as the slots do.
 func newCalls(p *pool, dialer *transport.Dialer, addresses []string, lines int) (*calls, error) {
+	k := &calls{}
+	for i := range lines {
+		line, err := dialer.Caller(addresses[(p.thread+i)%len(addresses)])
+		if err != nil {
+			return nil, err
+		}
+		k.lines = append(k.lines, line)
+	}
 	wake, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	if err != nil {
 		return nil, err
@@ -110,11 +97,8 @@ func newCalls(p *pool, dialer *transport.Dialer, addresses []string, lines int) 
 		_ = unix.Close(wake)
 		return nil, err
 	}
-	k := &calls{wake: wake}
+	k.wake = wake
 	k.ctx, k.cancel = context.WithCancel(context.Background())
-	for i := range lines {
-		k.lines = append(k.lines, &line{dialer: dialer, address: addresses[(p.thread+i)%len(addresses)]})
-	}
 	for slot := range p.connections {
 		work := make(chan outgoing, 1)
 		k.work = append(k.work, work)
@@ -134,7 +118,7 @@ func (k *calls) connect(p *pool, timeout time.Duration) error {
 	group.SetLimit(32)
 	for i := range initial {
 		group.Go(func() error {
-			_, last[i] = k.lines[i].get(ctx)
+			last[i] = k.lines[i].Connect(ctx)
 			made[i] = last[i] == nil
 			return nil
 		})
@@ -159,16 +143,13 @@ func (k *calls) connect(p *pool, timeout time.Duration) error {
 }
 
 // serve makes the calls of one slot.
-func (k *calls) serve(slot int, l *line, work <-chan outgoing) {
+func (k *calls) serve(slot int, line transport.Caller, work <-chan outgoing) {
 	defer k.group.Done()
 	for out := range work {
 		ctx, cancel := context.WithDeadline(k.ctx, out.deadline)
 		r := callEnd{slot: slot}
-		caller, err := l.get(k.ctx) // it limits itself; a call's own deadline would break off the attempt for all others
-		if err == nil {
-			r.answer, err = caller.Call(ctx, out.data)
-		}
-		r.at, r.err = time.Now(), err
+		r.answer, r.err = line.Call(ctx, out.data)
+		r.at = time.Now()
 		cancel()
 		k.mutex.Lock()
 		k.results = append(k.results, r)
@@ -204,11 +185,8 @@ func (k *calls) close() {
 	for _, work := range k.work {
 		close(work)
 	}
-	for _, l := range k.lines {
-		if l.mutex.Lock(); l.caller != nil {
-			_ = l.caller.Close()
-		}
-		l.mutex.Unlock()
+	for _, line := range k.lines {
+		_ = line.Close()
 	}
 	k.group.Wait()
 	_ = unix.Close(k.wake)

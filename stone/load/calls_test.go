@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -38,6 +39,9 @@ func serveTLS(t *testing.T, handler http.HandlerFunc) *secure {
 		handler(w, r)
 	}))
 	s.EnableHTTP2 = true
+	s.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		s.mutex.Lock()
 		if state == http.StateNew {
@@ -59,6 +63,13 @@ func (s *secure) plan(t *testing.T, keys map[string]any) *Plan {
 	t.Helper()
 	keys["target"], keys["tls"] = s.URL, map[string]any{"ca": s.ca}
 	return (&server{listener: s.Listener}).plan(t, keys)
+}
+
+type connKey struct{}
+
+// hangUp ends the connection of a request without an answer.
+func hangUp(_ http.ResponseWriter, r *http.Request) {
+	_ = r.Context().Value(connKey{}).(net.Conn).Close()
 }
 
 // TLS and HTTP/2 carry the same requests with the same accounting, over exactly so many connections.

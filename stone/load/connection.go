@@ -41,11 +41,10 @@ const (
 	newPolicy     = "new"     // one for each request
 )
 
-// Between two sockets of a connection that came to nothing lies a rest, which doubles, or a server that accepts and
-// closes would have as many connections as it can close.
+// Between two sockets of a connection that came to nothing lies a rest, as between those of other transports.
 const (
-	shortestRest = int64(10e6)
-	longestRest  = int64(500e6)
+	shortestRest = int64(transport.ShortestRest)
+	longestRest  = int64(transport.LongestRest)
 )
 
 // pool is the connections of one thread.

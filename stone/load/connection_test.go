@@ -5,6 +5,9 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
+
+	"loadstone.dev/stone/load/transport"
 )
 
 func (s *server) connections() int {
@@ -22,6 +25,37 @@ func TestNewConnectionForEachRequest(t *testing.T) {
 		if n := s.connections(); summary.Counts.Completed != 100 || n != 101 {
 			t.Errorf("%d connections for %+v %+v", n, summary.Counts, summary.Errors)
 		}
+	}
+}
+
+// A server that closes every connection without an answer has few of them, whatever the rate and the protocol: between
+// two of one slot lie rests of 10 to 500 ms. Only the policy `new` has one for each request.
+func TestConnectionsThatComeToNothing(t *testing.T) {
+	t.Parallel()
+	plain, secure := serve(t, func(net.Conn, string, int) bool { return false }), serveTLS(t, hangUp)
+	const connections = 2
+	for name, c := range map[string]struct {
+		plan  func(*testing.T, map[string]any) *Plan
+		keys  map[string]any
+		rests bool
+	}{
+		"sockets":             {plain.plan, map[string]any{}, true},
+		"TLS":                 {secure.plan, map[string]any{}, true},
+		"HTTP/2":              {secure.plan, map[string]any{"protocol": "http/2"}, true},
+		"one for each":        {plain.plan, map[string]any{"policy": "new"}, false},
+		"one for each by TLS": {secure.plan, map[string]any{"policy": "new"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.keys["connections"], c.keys["arrival"], c.keys["duration_s"] = connections, rate("constant", 200), 1
+			c.keys["timeout_s"] = 1
+			begun := time.Now()
+			summary, _ := drive(t, c.plan(t, c.keys))
+			most := 1 + connections*(7+int64(time.Since(begun)/transport.LongestRest)) // the probe's, and 7 until the rest is the longest
+			if n := summary.Connections.Connects; n > most == c.rests || summary.Counts.Completed != 0 {
+				t.Errorf("%d connects, limit %d: %+v", n, most, summary.Counts)
+			}
+		})
 	}
 }
 

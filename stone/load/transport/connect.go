@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,12 +36,25 @@ func tlsConfig(given TLS, host, protocol string) (*tls.Config, error) {
 	return config, nil
 }
 
+// Between the attempts to connect of one connection lies a rest, which doubles until a whole answer comes: a server that
+// accepts and closes would else have as many connections as it can close.
+const (
+	ShortestRest = 10 * time.Millisecond
+	LongestRest  = 500 * time.Millisecond
+)
+
 // connector makes the connections of one Caller, one after another.
 type connector struct {
 	dialer  net.Dialer
 	address string
 	config  *tls.Config // nil without TLS
 	counts  *connects
+
+	shortest, longest time.Duration // of the rests
+	latest            time.Time     // when the latest attempt began
+	rest              time.Duration // between it and the next one
+	failed            error         // why it failed; nil if it did not
+	answered          atomic.Bool   // a whole answer has come since
 }
 
 // connects counts the attempts of all connections to connect.
@@ -52,9 +66,15 @@ func (d *Dialer) Connects() (all, failed int64) {
 }
 
 // connector's sessions are resumed when a lost connection is made again, as any client does; but with a
-// connection for each call every call is to be a stranger's.
+// connection for each call every call is to be a stranger's, and has its own attempt at once.
 func (d *Dialer) connector(address string) *connector {
 	c := &connector{address: address, config: d.config, counts: &d.counts, dialer: net.Dialer{KeepAlive: -1}}
+	switch {
+	case d.settings.Protocol == ZMQ:
+		c.shortest, c.longest = reconnectAfter, reconnectAfter
+	case !d.settings.NewPerRequest:
+		c.shortest, c.longest = ShortestRest, LongestRest
+	}
 	c.dialer.Control = func(_, _ string, raw syscall.RawConn) error {
 		return giveUpAfter(raw, d.settings.Timeout.Milliseconds())
 	}
@@ -77,23 +97,32 @@ func giveUpAfter(raw syscall.RawConn, ms int64) (err error) {
 	return err
 }
 
-// connect opens a TCP connection, with TLS if configured. Every error is an Error or a failure.
-func (c *connector) connect(ctx context.Context) (conn net.Conn, err error) {
+// connect rests first if the latest connection came to nothing, then opens a TCP connection, with TLS if configured.
+// Every error is an Error or a failure.
+func (c *connector) connect(ctx context.Context) (conn net.Conn, _ error) {
+	if c.answered.Swap(false) {
+		c.rest = 0
+	}
+	select {
+	case <-time.After(time.Until(c.latest.Add(c.rest))):
+	case <-ctx.Done():
+		if c.failed != nil {
+			return nil, c.failed
+		}
+		return nil, unconnected(ctx.Err())
+	}
+	c.latest, c.rest = time.Now(), min(max(2*c.rest, c.shortest), c.longest)
 	c.counts.all.Add(1)
-	if conn, err = c.attempt(ctx); err != nil {
+	if conn, c.failed = c.attempt(ctx); c.failed != nil {
 		c.counts.failed.Add(1)
 	}
-	return conn, err
+	return conn, c.failed
 }
 
 func (c *connector) attempt(ctx context.Context) (net.Conn, error) {
 	plain, err := c.dialer.DialContext(ctx, "tcp", c.address)
 	if err != nil {
-		kind := kindOf(err, connectKind)
-		if kind == Timeout {
-			kind = ConnectTimeout
-		}
-		return nil, &failure{kind, err}
+		return nil, unconnected(err)
 	}
 	if c.config == nil {
 		return plain, nil
@@ -108,4 +137,12 @@ func (c *connector) attempt(ctx context.Context) (net.Conn, error) {
 		return nil, noHTTP2
 	}
 	return conn, nil
+}
+
+func unconnected(err error) error {
+	kind := kindOf(err, connectKind)
+	if kind == Timeout {
+		kind = ConnectTimeout
+	}
+	return &failure{kind, err}
 }

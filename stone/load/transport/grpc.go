@@ -24,45 +24,38 @@ type rpc struct {
 	conn   *grpc.ClientConn
 }
 
-func dialGRPC(ctx context.Context, d *Dialer, address string) (Caller, error) {
+func newRPC(d *Dialer, address string) (*rpc, error) {
 	c := &rpc{dialer: d, link: &link{connector: d.connector(address)}}
-	if err := c.connect(ctx); err != nil {
-		return nil, err
-	}
-	if err := d.schema.learn(ctx, reflect(c.conn)); err != nil {
-		_ = c.Close()
-		return nil, grpcFailure(err)
+	var err error
+	c.conn, err = grpc.NewClient("passthrough:///"+address,
+		grpc.WithContextDialer(c.link.connect), grpc.WithTransportCredentials(c.link), grpc.WithAuthority(d.host),
+		grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableHealthCheck(), grpc.WithDisableRetry(),
+		grpc.WithIdleTimeout(0), grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
+		// While it cannot connect calls fail at once. The rests between attempts are the connector's.
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: d.settings.Timeout, Backoff: backoff.Config{}}),
+	)
+	if err != nil {
+		return nil, because(err)
 	}
 	return c, nil
 }
 
-// connect makes a connection and waits until it is there.
-func (c *rpc) connect(ctx context.Context) (err error) {
-	c.conn, err = grpc.NewClient("passthrough:///"+c.link.connector.address,
-		grpc.WithContextDialer(c.link.connect), grpc.WithTransportCredentials(c.link), grpc.WithAuthority(c.dialer.host),
-		grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableHealthCheck(), grpc.WithDisableRetry(),
-		grpc.WithIdleTimeout(0), grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
-		// While it cannot connect calls fail at once; a server that is back is to be noticed soon.
-		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: c.dialer.settings.Timeout,
-			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: 100 * time.Millisecond}}),
-	)
-	if err != nil {
-		return because(err)
-	}
+// Connect waits until the connection is there.
+func (c *rpc) Connect(ctx context.Context) error {
 	c.conn.Connect()
 	for state := c.conn.GetState(); state != connectivity.Ready; state = c.conn.GetState() {
 		switch {
 		case state == connectivity.TransientFailure:
-			if err = c.link.last(); err == nil {
-				err = notHTTP2
+			if err := c.link.last(); err != nil {
+				return err
 			}
+			return notHTTP2
 		case !c.conn.WaitForStateChange(ctx, state):
-			err = because(ctx.Err())
+			return because(ctx.Err())
 		}
-		if err != nil {
-			_ = c.conn.Close()
-			return err
-		}
+	}
+	if err := c.dialer.schema.learn(ctx, reflect(c.conn)); err != nil {
+		return grpcFailure(err)
 	}
 	return nil
 }
@@ -91,6 +84,9 @@ func (c *rpc) invoke(ctx context.Context, ready prepared) (answer Answer, err er
 		ctx = metadata.NewOutgoingContext(ctx, ready.metadata)
 	}
 	err = c.conn.Invoke(ctx, ready.method.path, ready.message, &got, options...)
+	if err == nil || ended(ctx) == nil && status.Code(err) != codes.Unavailable {
+		c.link.connector.answered.Store(true)
+	}
 	if answer.Size = int64(got.size); got.whole {
 		answer.Header = headerLines(http.Header(metadata.Join(header, trailer)))
 	}

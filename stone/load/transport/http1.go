@@ -8,8 +8,8 @@ import (
 
 // http1 carries one call at a time; the bytes of a request go out as they are.
 type http1 struct {
+	dialer    *Dialer
 	connector *connector
-	settings  *Settings
 	turn      chan struct{} // holds a token while a call is under way
 
 	mutex  sync.Mutex // guards what Close looks at
@@ -17,19 +17,22 @@ type http1 struct {
 	closed bool
 }
 
-func dialHTTP1(ctx context.Context, d *Dialer, address string) (Caller, error) {
-	c := &http1{connector: d.connector(address), settings: &d.settings, turn: make(chan struct{}, 1)}
-	if d.settings.NewPerRequest && d.tried.Load() {
-		return c, nil
+func newHTTP1(d *Dialer, address string) *http1 {
+	return &http1{dialer: d, connector: d.connector(address), turn: make(chan struct{}, 1)}
+}
+
+// Connect makes a connection; where each call has its own, only once for the dialer, to see whether that works.
+func (c *http1) Connect(ctx context.Context) error {
+	single := c.dialer.settings.NewPerRequest
+	if single && c.dialer.tried.Load() {
+		return nil
 	}
-	if _, err := c.connect(ctx); err != nil {
-		return nil, err
-	}
-	if d.settings.NewPerRequest {
-		d.tried.Store(true)
+	_, err := c.connect(ctx)
+	if err == nil && single {
+		c.dialer.tried.Store(true)
 		c.drop()
 	}
-	return c, nil
+	return err
 }
 
 // Call sends the request over the connection there is, or over a new one if that has been closed meanwhile.
@@ -45,11 +48,12 @@ func (c *http1) Call(ctx context.Context, request []byte) (Answer, error) {
 		return Answer{Detail: err.Error()}, KindOf(err)
 	}
 	stop := context.AfterFunc(ctx, l.interrupt)
-	answer, again, err := l.exchange(request, c.settings.Limit)
-	if !stop() || !again || c.settings.NewPerRequest {
+	answer, again, err := l.exchange(request, c.dialer.settings.Limit)
+	if !stop() || !again || c.dialer.settings.NewPerRequest {
 		c.drop()
 	}
 	if err == nil {
+		c.connector.answered.Store(true)
 		return answer, nil
 	}
 	kind := KindOf(err)

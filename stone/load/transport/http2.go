@@ -35,15 +35,15 @@ type attempt struct {
 	err  error
 }
 
-func dialHTTP2(ctx context.Context, d *Dialer, address string) (Caller, error) {
+func newHTTP2(d *Dialer, address string) *http2 {
 	c := &http2{dialer: d, connector: d.connector(address)}
 	c.ended, c.end = context.WithCancel(context.Background())
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.live = conn
-	return c, nil
+	return c
+}
+
+func (c *http2) Connect(ctx context.Context) (err error) {
+	c.live, err = c.dial(ctx)
+	return err
 }
 
 // dial makes a connection. To net/http all are plain ones, known to speak HTTP/2: TLS, and the agreement in it on the
@@ -119,7 +119,9 @@ func (c *http2) exchange(conn *http.ClientConn, request *http.Request, body []by
 	if limit > 0 {
 		answer.Header = headerLines(response.Header)
 	}
-	answer.Body, answer.Size, err = readBody(response.Body, response.ContentLength, limit)
+	if answer.Body, answer.Size, err = readBody(response.Body, response.ContentLength, limit); err == nil {
+		c.connector.answered.Store(true)
+	}
 	return answer, err
 }
 

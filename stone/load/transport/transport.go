@@ -64,8 +64,11 @@ type Answer struct {
 	Detail string // with an error only: what is known of it in full, to show as an example
 }
 
-// Caller is one connection. If it is lost, the next call makes it anew.
+// Caller is one connection. If it is not there, or lost, the next call makes it.
 type Caller interface {
+	// Connect makes the connection before any call, and for gRPC learns the server's methods if that was not done before.
+	// Its error tells all in words; KindOf is what to count it as.
+	Connect(ctx context.Context) error
 	// Call sends one request and waits for the whole answer, until the context's deadline. HTTP/2 and gRPC take
 	// many calls at a time, HTTP/1.1 and ZeroMQ one after another. Its error is an Error, which can be compared and counted;
 	// any status is an answer, not an error.
@@ -120,20 +123,32 @@ func New(settings Settings) (*Dialer, error) {
 	return d, nil
 }
 
-// Dial connects to one address (host:port), and for gRPC learns the server's methods the first time. Its error
-// tells all in words; KindOf is what to count it as.
+// Caller returns a connection to one address (host:port) that is still to be made.
+func (d *Dialer) Caller(address string) (Caller, error) {
+	switch d.settings.Protocol {
+	case HTTP1:
+		return newHTTP1(d, address), nil
+	case HTTP2:
+		return newHTTP2(d, address), nil
+	case ZMQ:
+		return newREQ(d, address), nil
+	}
+	return newRPC(d, address)
+}
+
+// Dial returns a connection that is made.
 func (d *Dialer) Dial(ctx context.Context, address string) (Caller, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.settings.Timeout)
 	defer cancel()
-	switch d.settings.Protocol {
-	case HTTP1:
-		return dialHTTP1(ctx, d, address)
-	case HTTP2:
-		return dialHTTP2(ctx, d, address)
-	case ZMQ:
-		return dialZMQ(ctx, d, address)
+	caller, err := d.Caller(address)
+	if err != nil {
+		return nil, err
 	}
-	return dialGRPC(ctx, d, address)
+	if err := caller.Connect(ctx); err != nil {
+		_ = caller.Close()
+		return nil, err
+	}
+	return caller, nil
 }
 
 // Check says whether a request can be sent at all: for gRPC that its method is known, takes one message and

@@ -32,12 +32,8 @@ type req struct {
 	closed bool
 }
 
-func dialZMQ(ctx context.Context, d *Dialer, address string) (Caller, error) {
-	c := &req{connector: d.connector(address), limit: d.settings.Limit, turn: make(chan struct{}, 1)}
-	if err := c.connect(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
+func newREQ(d *Dialer, address string) *req {
+	return &req{connector: d.connector(address), limit: d.settings.Limit, turn: make(chan struct{}, 1)}
 }
 
 // Call sends a message of one frame. The body of the answer is the reply's frames, one after the other.
@@ -48,7 +44,7 @@ func (c *req) Call(ctx context.Context, message []byte) (Answer, error) {
 	case <-ctx.Done():
 		return Answer{}, KindOf(ctx.Err())
 	}
-	if err := c.connected(ctx); err != nil {
+	if err := c.await(ctx); err != nil {
 		return Answer{Detail: err.Error()}, KindOf(err)
 	}
 	conn := c.conn
@@ -64,6 +60,7 @@ func (c *req) Call(ctx context.Context, message []byte) (Answer, error) {
 		}
 		return Answer{Detail: err.Error()}, kind
 	}
+	c.connector.answered.Store(true)
 	answer := Answer{Status: 200}
 	for _, frame := range reply {
 		answer.Size += int64(len(frame))
@@ -72,26 +69,20 @@ func (c *req) Call(ctx context.Context, message []byte) (Answer, error) {
 	return answer, nil
 }
 
-// connected waits for a connection until the context ends.
-func (c *req) connected(ctx context.Context) error {
+// await waits for a connection until the context ends.
+func (c *req) await(ctx context.Context) error {
 	if c.conn != nil && open(c.conn) {
 		return nil
 	}
 	c.drop()
 	for {
-		err := c.connect(ctx)
-		if err == nil || errors.Is(err, Closed) {
+		if err := c.Connect(ctx); err == nil || errors.Is(err, Closed) || ctx.Err() != nil {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(reconnectAfter):
 		}
 	}
 }
 
-func (c *req) connect(ctx context.Context) error {
+func (c *req) Connect(ctx context.Context) error {
 	conn, err := c.connector.connect(ctx)
 	if err != nil {
 		return err
