@@ -20,7 +20,7 @@ from bench.common import ROOT, Row, build_stone, report
 from bench.runs import finished
 from loadstone.analysis import comparison, summary
 from loadstone.analysis.comparison.tables import EffectRow
-from loadstone.analysis.distribution_rows import LevelRow
+from loadstone.analysis.distribution_rows import LevelDistanceRow
 from loadstone.analysis.reproduction import best_fits
 from loadstone.analysis.run import open_run
 
@@ -98,7 +98,7 @@ def _of_payment(row: EffectRow) -> bool:
     return (row.scope, row.name, row.statistic) == ("spans", f"payment: {OPERATION}", "p50")
 
 
-def _delay(flow: str, median: EffectRow, row: LevelRow, none: LevelRow) -> Iterator[Row]:
+def _delay(flow: str, median: EffectRow, row: LevelDistanceRow, none: LevelDistanceRow) -> Iterator[Row]:
     """What was added to the median, whether either way finds it, and the statistic itself."""
     title = f"{flow} flow, {row.amount:g} us"
     added, low, high = (1000 * median.a_ms * (ratio - 1) for ratio in (median.ratio, median.low, median.high))

@@ -185,7 +185,7 @@ def _predict(application: str, base: Path, scale: float) -> list[PredictionOutco
     (treatment,) = summary.treatments(run)
     try:
         model = capacity.fit(run, treatment)
-    except capacity.CannotTell as missing:
+    except capacity.CannotFit as missing:
         sys.exit(f"no prediction: {missing}")
     nodes = predicting.nodes_of(base)
     found = []

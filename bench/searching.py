@@ -12,7 +12,7 @@ from bench import queueing
 from loadstone.analysis.confirmation import Confirmation, confirmation
 from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.experiments.next_trial import NextTrial, Outcome, readable
-from loadstone.experiments.search import Failed, Search, SearchResult, expected_trials, next_probe
+from loadstone.experiments.search import Search, SearchFailed, SearchResult, expected_trials, next_probe
 
 OVERHEAD_S, FINE_S, SHORT_S = 10.0, 30.0, 10.0
 BIAS, NOISE, FIXED = 0.1, 0.02, 0.02
@@ -37,7 +37,7 @@ class SimulatedSearch:
     unaborted: float = 0.0
     expected: tuple[int, float] | None = None
     """Trials done and trials still expected, when the bracket was found."""
-    result: SearchResult | Failed | None = None
+    result: SearchResult | SearchFailed | None = None
 
 
 def starts(count: int, rng: np.random.Generator) -> list[float]:

@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,15 @@ MAY_IMPORT: dict[str, set[str]] = {
 CORE = ("experiments", "analysis")
 NOT_IN_THE_CORE = {"matplotlib", "seaborn", "plotly", "paramiko", "asyncssh", "fabric", "docker", "kubernetes"}
 LONGEST = 400
+TWICE = {
+    # The software of a cluster and what deploys to it have one name, the one that a study file has.
+    *("Process", "Swarm", "Nomad", "Kubernetes"),
+    # What a notebook has of a run is called as the model calls it.
+    *("Comparison", "Trial"),
+    # Of each API: its server does not answer, or refuses.
+    *("Unreachable", "Refused"),
+}
+"""The names of classes that may stand twice in the package; what differs otherwise is told apart by its name."""
 
 
 def implementations() -> set[str]:
@@ -144,6 +154,13 @@ def test_the_core_loads_no_implementation_and_no_plotting_at_second_hand() -> No
     loaded = set(run.stdout.split())
     assert core[-1] in loaded
     assert loaded & (implementations() | NOT_IN_THE_CORE) == set()
+
+
+def test_no_two_classes_have_one_name() -> None:
+    nodes = (node for _, source in modules() for node in ast.walk(ast.parse(source)))
+    times = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert len(times) > 500
+    assert {name for name, count in times.items() if count > 1} - TWICE == set()
 
 
 def test_no_file_is_several_rooms() -> None:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from loadstone.analysis.distribution_rows import LevelRow, RangeRow
+from loadstone.analysis.distribution_rows import LevelDistanceRow, RangeRow
 from loadstone.analysis.published.matching import conditions
 from loadstone.analysis.published.quantities import CLIENTS, LATENCIES, Ours, measured
-from loadstone.analysis.reproduction_rows import BestFitRow, PercentileRow
+from loadstone.analysis.reproduction_rows import BestFitPercentileRow, BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
@@ -81,8 +81,8 @@ def judge(
 
 def of_spans(
     fits: Iterable[BestFitRow],
-    percentiles: Sequence[PercentileRow],
-    levels: Iterable[LevelRow],
+    percentiles: Sequence[BestFitPercentileRow],
+    levels: Iterable[LevelDistanceRow],
     ranges: Iterable[RangeRow],
 ) -> dict[tuple[str, str, str], Ours]:
     """By treatment, span and measure: a percentile of the best-fit run, from the least to the greatest of all runs, in
@@ -100,7 +100,7 @@ def of_spans(
             found[row.treatment, row.span, measure] = Ours(
                 value / 1000, min(low, value) / 1000, max(high, value) / 1000, row.runs
             )
-    distances: list[RangeRow | LevelRow] = [*ranges, *levels]
+    distances: list[RangeRow | LevelDistanceRow] = [*ranges, *levels]
     for pairs in distances:
         for measure, name in _DISTANCES.items():
             least, mean, most = (getattr(pairs, f"{name}_{end}") for end in ("min", "mean", "max"))

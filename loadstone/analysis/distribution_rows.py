@@ -54,7 +54,7 @@ class RangeRow(_Distances, OfSpan, name="distribution_ranges"):
     """Distances over all pairs of runs of a treatment."""
 
 
-class LevelRow(_Distances, OfSpan, name="distribution_levels"):
+class LevelDistanceRow(_Distances, OfSpan, name="distribution_levels"):
     """Distances between the runs at a level of a numeric factor and those of its baseline; at the baseline's own level,
     between its runs.
 

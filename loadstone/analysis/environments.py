@@ -28,7 +28,7 @@ class EnvironmentRow(TableRow, name="environments"):
     steal_share: float | None
 
 
-class PercentileRow(TableRow, name="environment_percentiles"):
+class EnvironmentPercentileRow(TableRow, name="environment_percentiles"):
     """A treatment at a fixed load: the geometric mean of one percentile over its runs, with its 95 % interval.
 
     ``beside`` are the treatment's levels of all other factors.
@@ -76,7 +76,7 @@ def _joined(values: Iterable[str | None]) -> str | None:
     return ", ".join(dict.fromkeys(value for value in values if value)) or None
 
 
-def percentiles(run: RunFolder) -> list[PercentileRow]:
+def percentiles(run: RunFolder) -> list[EnvironmentPercentileRow]:
     """Of the treatments of a study that varies the environment, at fixed loads; of valid trials that ran to their end,
     on processors that are no software.
 
@@ -89,13 +89,13 @@ def percentiles(run: RunFolder) -> list[PercentileRow]:
     return [row for trials in groups.values() for row in _curve(run, trials)]
 
 
-def _curve(run: RunFolder, trials: list[TrialRow]) -> Iterator[PercentileRow]:
+def _curve(run: RunFolder, trials: list[TrialRow]) -> Iterator[EnvironmentPercentileRow]:
     first = trials[0]
     curves = [curve for trial in trials if (curve := _spectrum(run, trial))]
     for percentile in sorted(set.intersection(*map(set, curves)) if curves else ()):
         found = mean([curve[percentile] for curve in curves])
         several = len(curves) > 1
-        yield PercentileRow(
+        yield EnvironmentPercentileRow(
             treatment=first.treatment,
             environment=_joined(trial.environment for trial in trials) or first.factors[FACTOR],
             beside=", ".join(f"{name}={level}" for name, level in first.factors.items() if name != FACTOR),

@@ -49,7 +49,7 @@ class NeighbourLoadRow(OfTrial, name="neighbour_requests"):
     p99_ms: float | None
 
 
-class LevelRow(TableRow, name="interference"):
+class InterferenceRow(TableRow, name="interference"):
     """A treatment at one load, with geometric means over its ``runs`` and their 95 % intervals.
 
     Of a search ``rate`` and ``clients`` are null, as are latency and throughput, which are of many loads then. What
@@ -135,7 +135,7 @@ def _neighbour_load(trial: TrialRow, level: str, load: NeighbourLoad) -> Neighbo
     )
 
 
-def levels(run: RunFolder, used: Iterable[NeighbourRow], loads: Iterable[NeighbourLoadRow]) -> list[LevelRow]:
+def levels(run: RunFolder, used: Iterable[NeighbourRow], loads: Iterable[NeighbourLoadRow]) -> list[InterferenceRow]:
     """One row per treatment and fixed load, in the order in which they first ran; of valid trials that ran to their
     end. ``used``: as ``neighbours``; ``loads``: as ``neighbour_loads``."""
     load_of = {row.trial_id: row for row in loads}
@@ -163,11 +163,11 @@ def _level(
     trials: Sequence[TrialRow],
     used: Sequence[Sequence[NeighbourRow]],
     loads: Sequence[NeighbourLoadRow],
-) -> LevelRow:
+) -> InterferenceRow:
     treatment, rate, clients = key
     measured = trials if rate is not None else ()
     disturbed = [rows for rows in used if rows]
-    return LevelRow(
+    return InterferenceRow(
         treatment=treatment,
         level=disturbed[0][0].level if disturbed else UNDISTURBED,
         rate=rate,

@@ -51,7 +51,7 @@ class PairRow(_OfSpan, name="reproduction_pairs"):
     ks_statistic: float
 
 
-class PercentileRow(_OfSpan, name="reproduction_percentiles"):
+class BestFitPercentileRow(_OfSpan, name="reproduction_percentiles"):
     """A percentile of the best-fit run, and its range over all runs."""
 
     percentile: float

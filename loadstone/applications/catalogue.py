@@ -150,9 +150,9 @@ def _read(files: list[Path]) -> Document:
     if files[0].parent.parent == _HERE:
         return Document.read(files[0])
     from loadstone.applications import compose_import  # a slow import that built-in applications do not need
-    from loadstone.applications.compose_import.sources import Source
+    from loadstone.applications.compose_import.sources import ComposeSource
 
-    if len(files) == 1 and not compose_import.is_compose(Source.read(files[0])):
+    if len(files) == 1 and not compose_import.is_compose(ComposeSource.read(files[0])):
         return Document.read(files[0])
     return compose_import.read(files)
 

@@ -14,7 +14,7 @@ import typer
 from loadstone import plugins
 from loadstone.applications import catalogue, compose_import
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.applications.workload_import import Imported
+from loadstone.applications.workload_import import ImportedWorkload
 from loadstone.applications.workload_import import har as har_file
 from loadstone.applications.workload_import import openapi as openapi_file
 from loadstone.cli import options
@@ -133,7 +133,9 @@ def _named(what: str, output: Path) -> str:
     return what if what in catalogue.names() else f"./{os.path.relpath(what, output.parent)}"
 
 
-def _imported(openapi: Path | None, har: Path | None, what: str | None, workload: str | None) -> Imported | None:
+def _imported(
+    openapi: Path | None, har: Path | None, what: str | None, workload: str | None
+) -> ImportedWorkload | None:
     """The workload that a file describes, where one is given."""
     if openapi is None and har is None:
         return None
@@ -176,7 +178,7 @@ def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
     return {"orchestrator": name, "cluster": yaml12.FlowMapping(infrastructure=infrastructure)}
 
 
-def _write(text: str, output: Path, beside: Path, imported: Imported | None) -> Plan:
+def _write(text: str, output: Path, beside: Path, imported: ImportedWorkload | None) -> Plan:
     """Write the study, its schema and the workload that it refers to; nothing where the study is not valid."""
     made = False
     with writing(output):

@@ -29,7 +29,7 @@ from loadstone.model.records.summary import TrialSummary
 from loadstone.model.units import format_seconds
 from loadstone.report import format
 from loadstone.workloads.base import DriverError, Offer, TargetUnreachable
-from loadstone.workloads.members import LoadWorker
+from loadstone.workloads.members import LoadWorkerCommand
 from loadstone.workloads.stone import PRINTED, Stone
 
 EPILOG = "\n\n".join(
@@ -158,9 +158,11 @@ def command(
     _conclude(requested, summary, verdict, folder)
 
 
-def _members(commands: list[str]) -> tuple[LoadWorker, ...]:
+def _members(commands: list[str]) -> tuple[LoadWorkerCommand, ...]:
     try:
-        return tuple(LoadWorker(f"member-{n}", tuple(shlex.split(command))) for n, command in enumerate(commands, 1))
+        return tuple(
+            LoadWorkerCommand(f"member-{n}", tuple(shlex.split(command))) for n, command in enumerate(commands, 1)
+        )
     except ValueError as error:
         raise InputError(f"--member: not a command line: {error}") from None
 

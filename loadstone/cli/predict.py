@@ -71,7 +71,7 @@ def command(
     found = _chosen(summary.treatments(measured), treatment)
     try:
         model = capacity.fit(measured, found)
-    except capacity.CannotTell as missing:
+    except capacity.CannotFit as missing:
         raise InputError(f"no prediction: {missing}") from None
     nodes = predicting.nodes_of(measured.folder)
     counts = what_if.replica_counts(replicas or [])

@@ -21,7 +21,7 @@ from loadstone.model.cluster import Cluster
 from loadstone.model.errors import PreflightError
 from loadstone.report.format import NOTHING
 from loadstone.workloads.base import DriverError
-from loadstone.workloads.selftest import RateRow, SelfTest, climb, describe
+from loadstone.workloads.selftest import SelfTest, SelfTestRow, climb, describe
 
 WINDOWS_S = (0.001, 0.01, 0.1)
 MOST_DISTANCE, MOST_CLUMPING, ARRIVALS_RATE = 0.035, 0.1, 2_000.0
@@ -60,7 +60,7 @@ def run(json: bool) -> None:
         raise PreflightError(f"not even {rows[0].rate:,.0f} req/s are clean here: {rows[0].faults[0]}")
 
 
-def _measure(bench: SelfTest, quiet: bool) -> list[RateRow]:
+def _measure(bench: SelfTest, quiet: bool) -> list[SelfTestRow]:
     rows = []
     with bench.server() as target:
         steps = climb(
@@ -80,7 +80,7 @@ def _arrivals(bench: SelfTest, rate: float) -> Arrivals:
     return Arrivals(rate, exponential_distance(np.diff(at)), clumping)
 
 
-def _show(rows: Sequence[RateRow], highest: float, arrivals: Arrivals | None, found: list[Finding]) -> None:
+def _show(rows: Sequence[SelfTestRow], highest: float, arrivals: Arrivals | None, found: list[Finding]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("req/s", "lateness P50", "P99", "CPU a request", "busiest thread", ""):
         table.add_column(name, justify="left" if name == "" else "right")
@@ -105,7 +105,7 @@ def _figure(value: float | None, spec: str, unit: str = "") -> str:
     return NOTHING if value is None else f"{value:{spec}}{unit}"
 
 
-def sentences(rows: Sequence[RateRow], highest: float, arrivals: Arrivals | None) -> list[str]:
+def sentences(rows: Sequence[SelfTestRow], highest: float, arrivals: Arrivals | None) -> list[str]:
     """What the test found, in sentences."""
     if not highest or arrivals is None:
         return []

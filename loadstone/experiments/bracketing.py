@@ -22,7 +22,7 @@ the breaking point can damage what is measured."""
 
 
 @dataclass(frozen=True)
-class Failed:
+class SearchFailed:
     """The search ended without a breaking point. A bound is what it learnt all the same, in requests/s."""
 
     reason: str
@@ -32,7 +32,7 @@ class Failed:
 
 def step(
     start: float, bounds: tuple[float, float], short: Trials, hint: float | None
-) -> tuple[Literal["bracket"], float] | Failed | None:
+) -> tuple[Literal["bracket"], float] | SearchFailed | None:
     """The load of the next short trial; None once the bracket is close.
 
     ``bounds`` are the lowest and the highest load allowed; ``hint`` is the load at which the last trial to tell
@@ -52,7 +52,7 @@ def step(
         if loads.count(highest) < 2:
             return "bracket", _above(held, hint)
         reason = f"even the highest load, {highest:g}/s, holds: raise load.capacity.highest, or tighten the SLO"
-        return Failed(reason, at_least=highest)
+        return SearchFailed(reason, at_least=highest)
     assert broke is not None
     if loads.count(lowest) < 2:
         return "bracket", _below(broke, hint)
@@ -60,7 +60,7 @@ def step(
         f"even the lowest load, {lowest:g}/s, does not hold: requests fail (see the reasons of the trials), or the SLO"
         " is out of reach"
     )
-    return Failed(reason, at_most=lowest)
+    return SearchFailed(reason, at_most=lowest)
 
 
 def _above(held: float, hint: float | None) -> float:

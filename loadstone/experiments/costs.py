@@ -16,7 +16,7 @@ _PREPARING_S = 1800.0
 
 
 @dataclass(frozen=True)
-class Cost:
+class MachineCost:
     """Of a plan: the machines that are made for it, and for how many seconds its trials use them."""
 
     terms: Terms | None
@@ -49,9 +49,9 @@ class Cost:
         return {**asdict(self.terms), "machine_hours": hours, "cost": cost}
 
 
-def of(plan: Plan) -> Cost:
+def of(plan: Plan) -> MachineCost:
     """What a plan needs. Raises PreflightError where the provider has to name a price and refuses."""
-    return Cost(terms(plan), seconds(plan))
+    return MachineCost(terms(plan), seconds(plan))
 
 
 def terms(plan: Plan) -> Terms | None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
+from loadstone.model.records.trial_row import TrialVerdict
 from loadstone.model.trial import Phase
-
-Held = Literal["held", "not held", "measured", "invalid"]
-"""``measured``: valid, and there was no SLO to judge it by."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Outcome:
 
     load: float
     phase: Phase
-    verdict: Held
+    verdict: TrialVerdict
     hint: float | None = None
     """The load in requests/s at which the busiest service would have used all of its CPU; None where nothing says."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import loadstone
 from loadstone.analysis import capacity, summary
-from loadstone.analysis.capacity import CannotTell, CapacityModel, Layout
+from loadstone.analysis.capacity import CannotFit, CapacityModel, Layout
 from loadstone.analysis.capacity.registered import FOLDER, register
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.experiments import schedule
@@ -64,7 +64,7 @@ def _model(run: RunFolder, base: summary.TreatmentSummary) -> CapacityModel | No
     """None where the trials do not say enough: a study goes on without a prediction."""
     try:
         return capacity.fit(run, base)
-    except CannotTell:
+    except CannotFit:
         return None
 
 

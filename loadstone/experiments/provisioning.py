@@ -18,7 +18,7 @@ from loadstone.model.cluster import Cluster, Node
 from loadstone.model.environment import GUESTS
 from loadstone.model.errors import Interrupted
 from loadstone.model.guest import Vm
-from loadstone.model.records.node.tuning import Change
+from loadstone.model.records.node.tuning import KnobChange
 from loadstone.model.trial import Treatment
 from loadstone.orchestration.external import kind_of
 from loadstone.workloads.members import clients_needed
@@ -163,7 +163,7 @@ class Provider:
         return self._provision
 
     @property
-    def tuned(self) -> dict[str, tuple[Change, ...]]:
+    def tuned(self) -> dict[str, tuple[KnobChange, ...]]:
         """What is set on the hosts now, by machine."""
         return self._tuner.changes
 

@@ -24,14 +24,14 @@ from loadstone.model import parts
 from loadstone.model.cluster import Node
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from loadstone.model.records.node.tuning import Change
+from loadstone.model.records.node.tuning import KnobChange
 
 OUTCOME = "outcome.json"
 """The file that records how a complete run ended."""
 
 
 @dataclass(frozen=True)
-class Source:
+class RunSource:
     """What a run was made from: a study file, its ``--set`` overrides, and which part of it at which scale."""
 
     document: Document
@@ -56,7 +56,7 @@ def create(
 ) -> Path:
     """A new folder ``results/<study>/<yyyymmdd-hhmmss>``, in UTC, with the study as given and as resolved."""
     folder = _new_folder(results, plan.study.name)
-    return fill(folder, Source(document, overrides, scale=scale), plan, provenance)
+    return fill(folder, RunSource(document, overrides, scale=scale), plan, provenance)
 
 
 def create_parts(
@@ -101,7 +101,7 @@ def _new_folder(results: Path, study: str) -> Path:
     return folder
 
 
-def fill(folder: Path, source: Source, plan: Plan, provenance: dict[str, Any]) -> Path:
+def fill(folder: Path, source: RunSource, plan: Plan, provenance: dict[str, Any]) -> Path:
     """Write the study as given and as resolved into a new run folder, and return that."""
     with writing(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -182,7 +182,7 @@ def add_made(folder: Path, nodes: Sequence[Node]) -> None:
     write_json(folder / "provenance.json", {**known, "nodes": now, "warnings": [*known.get("warnings", []), *warnings]})
 
 
-def add_tuning(folder: Path, treatment: str, changes: Mapping[str, Sequence[Change]]) -> None:
+def add_tuning(folder: Path, treatment: str, changes: Mapping[str, Sequence[KnobChange]]) -> None:
     """Add to a run's provenance what a treatment set, by machine and file: the value before, and the one set."""
     if not changes:
         return

@@ -16,7 +16,7 @@ from loadstone.experiments import pruning, reference_treatments, repeating
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.search import Failed, Search, SearchResult, expected_trials, next_probe
+from loadstone.experiments.search import Search, SearchFailed, SearchResult, expected_trials, next_probe
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.trial import Phase, Treatment, Trial
 
@@ -36,7 +36,7 @@ def next_trial(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[
         return next(to_come(plan, records), None)
     for campaign in _in_turn(plan, records, foretold):
         step = _step(plan, campaign, records)
-        if not isinstance(step, SearchResult | Failed):
+        if not isinstance(step, SearchResult | SearchFailed):
             treatment, repetition = campaign
             number = len(records_of(campaign, records)) + 1
             return _trial(plan, treatment, step.phase, step.load, step.duration_s, repetition, number)
@@ -48,7 +48,7 @@ def _place(treatment_id: str, trial: Trial | TrialRow) -> tuple[Any, ...]:
     return treatment_id, trial.phase, trial.rate, trial.clients, trial.repetition, trial.number
 
 
-def _step(plan: Plan, campaign: Campaign, records: Sequence[FinishedTrial]) -> NextTrial | SearchResult | Failed:
+def _step(plan: Plan, campaign: Campaign, records: Sequence[FinishedTrial]) -> NextTrial | SearchResult | SearchFailed:
     """What a search does next, with the trials of the capacity model after it."""
     history = [record.outcome for record in records_of(campaign, records)]
     step = next_probe(search_settings(plan, campaign[0]), _of_search(history))
@@ -106,7 +106,7 @@ def failures(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
     found = []
     for campaign in campaigns(plan):
         step = _step(plan, campaign, records)
-        if isinstance(step, Failed):
+        if isinstance(step, SearchFailed):
             found.append(f"{campaign[0].label}: {step.reason}")
     return found
 

@@ -19,11 +19,11 @@ from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import Confirmation, confirmation, in_words
 from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, TrialOutcome, posterior
 from loadstone.experiments import bracketing
-from loadstone.experiments.bracketing import Failed
+from loadstone.experiments.bracketing import SearchFailed
 from loadstone.experiments.next_trial import NextTrial, Outcome, invalid_in_a_row, readable
 from loadstone.model.trial import Phase
 
-__all__ = ["Failed", "Search", "SearchResult", "expected_trials", "next_probe"]
+__all__ = ["Search", "SearchFailed", "SearchResult", "expected_trials", "next_probe"]
 
 MOST_INVALID = 5
 """In a row. Where stalls of a machine spoil one trial in six, three in a row would end one search in eight."""
@@ -96,11 +96,11 @@ class _Seen:
         return posterior(self.fine[: self.before_confirm], self.short)
 
 
-def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | SearchResult | Failed:
+def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | SearchResult | SearchFailed:
     """What to do after ``history``. Equal histories give equal answers, in any process."""
     if invalid_in_a_row(history) >= MOST_INVALID:
         where = f"the last at {history[-1].load:g}/s"
-        return Failed(f"{MOST_INVALID} trials in a row were invalid, {where}: see the reasons in their verdicts")
+        return SearchFailed(f"{MOST_INVALID} trials in a row were invalid, {where}: see the reasons in their verdicts")
     seen = _sort(search, history)
     bounds = search.lowest, search.highest
     step = bracketing.step(search.start, bounds, seen.short, seen.hint) or _refine(search, seen)
@@ -127,7 +127,7 @@ def _sort(search: Search, history: Sequence[Outcome]) -> _Seen:
     return seen
 
 
-def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | SearchResult | Failed:
+def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | SearchResult | SearchFailed:
     """The next fine or confirming trial, or the end."""
     judged = seen.confirmation() if seen.confirm else None
     if judged is not None and judged.verdict is None:
@@ -157,13 +157,13 @@ def _too_wide(search: Search, belief: Posterior) -> float:
     return max(point, capacity / CAPACITY_WIDER) / search.precision
 
 
-def _out_of_range(search: Search, point: bp.Estimate) -> Failed | None:
+def _out_of_range(search: Search, point: bp.Estimate) -> SearchFailed | None:
     if point.low > search.highest:
         reason = f"the breaking point lies above the highest load, {search.highest:g}/s"
-        return Failed(reason, at_least=search.highest)
+        return SearchFailed(reason, at_least=search.highest)
     if point.high < search.lowest:
         reason = f"the breaking point lies below the lowest load, {search.lowest:g}/s"
-        return Failed(reason, at_most=search.lowest)
+        return SearchFailed(reason, at_most=search.lowest)
     return None
 
 

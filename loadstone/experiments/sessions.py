@@ -54,7 +54,7 @@ def of_study(
             )
         ]
     folder = functools.cache(lambda: runs.create_parts(results, document, overrides, list(plans), chosen))
-    return [_new(folder, runs.Source(document, overrides, part, chosen), plan) for part, plan in plans.items()]
+    return [_new(folder, runs.RunSource(document, overrides, part, chosen), plan) for part, plan in plans.items()]
 
 
 def of_run(
@@ -90,11 +90,11 @@ def of_run(
         if runs.is_run(folder / part):
             sessions.append(_old(*resume.resumed(folder / part, plan), part))
         else:
-            sessions.append(_new(lambda: folder, runs.Source(document, overrides, part, chosen), plan))
+            sessions.append(_new(lambda: folder, runs.RunSource(document, overrides, part, chosen), plan))
     return sessions
 
 
-def _new(folder: Callable[[], Path], source: runs.Source, plan: Plan) -> Session:
+def _new(folder: Callable[[], Path], source: runs.RunSource, plan: Plan) -> Session:
     def create(facts: dict[str, Any]) -> Path:
         return runs.fill(folder() / source.part, source, plan, facts)
 

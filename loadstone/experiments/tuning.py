@@ -15,7 +15,7 @@ from loadstone.infrastructure.machines import Machine, MachineLost, connect
 from loadstone.infrastructure.tuning import Tunable
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import LoadstoneError, PreflightError
-from loadstone.model.records.node.tuning import Change, KnobValues, Restored
+from loadstone.model.records.node.tuning import KnobChange, KnobValues, Restored
 from loadstone.model.trial import Treatment
 from loadstone.model.tuning import Tuning
 
@@ -28,7 +28,7 @@ class Tuner:
         self._lock = threading.Lock()
         self._touched: tuple[Tunable, ...] = ()
         self._tuning: Tuning | None = None
-        self.changes: dict[str, tuple[Change, ...]] = {}
+        self.changes: dict[str, tuple[KnobChange, ...]] = {}
         """What is set now, by machine."""
 
     def keeps_cores(self, wanted: Tuning | None) -> bool:
@@ -111,7 +111,7 @@ class Tuner:
 
         return announce
 
-    def _note_refused(self, name: str, changes: tuple[Change, ...]) -> None:
+    def _note_refused(self, name: str, changes: tuple[KnobChange, ...]) -> None:
         for knob in dict.fromkeys(change.knob for change in changes if change.refused):
             left = [change for change in changes if change.refused and change.knob == knob]
             first = f"{left[0].file}{f' and {len(left) - 1} more' if len(left) > 1 else ''}"

@@ -20,8 +20,8 @@ from scipy.special import stdtrit
 
 from loadstone.experiments import instrument
 from loadstone.experiments.instrument import lateness_budget_ms
-from loadstone.experiments.next_trial import Held
 from loadstone.model.records.summary import TrialSummary
+from loadstone.model.records.trial_row import TrialVerdict
 from loadstone.model.slo import Slo
 
 __all__ = ["Verdict", "invalid", "judge", "lateness_budget_ms"]
@@ -35,7 +35,7 @@ CONFIDENCE = 0.99
 class Verdict:
     """What a trial says, with the reasons as sentences and what is doubtful as warnings."""
 
-    verdict: Held
+    verdict: TrialVerdict
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

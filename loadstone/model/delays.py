@@ -9,11 +9,11 @@ from pydantic import AfterValidator
 from loadstone.model.units import Duration, format_seconds
 
 
-class _ByService(dict[str, float]):
+class _DelaysByService(dict[str, float]):
     def __str__(self) -> str:
         """``search:5ms``, for labels."""
         return ",".join(f"{service}:{format_seconds(delay)}" for service, delay in self.items())
 
 
-Delays = Annotated[dict[str, Duration], AfterValidator(_ByService)]
+Delays = Annotated[dict[str, Duration], AfterValidator(_DelaysByService)]
 """Seconds by service, added to each request of it."""

@@ -101,7 +101,7 @@ class NotHeld(LoadstoneError):
     exit_code = 5
 
 
-class CannotTell(LoadstoneError):
+class Undecided(LoadstoneError):
     """A gate cannot tell, and --fail-undecided was given: the 95 % interval contains the limit, or there is no
     estimate."""
 

@@ -63,11 +63,11 @@ def _shown(name: str, value: Any) -> str:
     return format_file_size(value) if name.endswith("_file") else str(value).lower()
 
 
-class _ByService(dict[str, Tasks]):
+class _TasksByService(dict[str, Tasks]):
     def __str__(self) -> str:
         """``payment:linpack=400,sleep=0.05ms``, for labels."""
         return " ".join(f"{service}:{tasks}" for service, tasks in self.items())
 
 
-TasksByService = Annotated[dict[str, Tasks], AfterValidator(_ByService)]
+TasksByService = Annotated[dict[str, Tasks], AfterValidator(_TasksByService)]
 """By service, the parameters that are not the application's."""

@@ -25,7 +25,7 @@ class DemandRow(TableRow, name="demands"):
     loads: int
 
 
-class CurvePoint(TableRow, name="demand_curves"):
+class DemandPoint(TableRow, name="demand_curves"):
     """CPU per request at a load: of a trial, or of the fitted curve with its band."""
 
     treatment: str

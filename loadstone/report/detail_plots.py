@@ -12,7 +12,7 @@ from loadstone.model.records.summary import TrialSummary
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import format
 from loadstone.report.content import Content
-from loadstone.report.plots import Axis, Mark, Plot, PlotLine, linear, logarithmic, nines
+from loadstone.report.plots import Axis, Mark, PlotLine, SvgPlot, linear, logarithmic, nines
 
 _LATENCY = "latency (ms)"
 
@@ -23,7 +23,7 @@ class PlotView:
 
     title: str
     caption: str
-    plot: Plot
+    plot: SvgPlot
 
 
 def spectrum(trials: Sequence[tuple[TrialRow, TrialSummary | None]], content: Content) -> PlotView | None:
@@ -46,7 +46,7 @@ def spectrum(trials: Sequence[tuple[TrialRow, TrialSummary | None]], content: Co
     marks = [Mark(f"SLO: P{p:g} ≤ {format.milliseconds(limit)}", y=limit) for p, limit in limits]
     title = "Latency over all percentiles"
     caption = "Each further nine has the same room; a line ends at the last percentile that its requests can show."
-    return PlotView(title, caption, Plot(title, x, y, lines, marks))
+    return PlotView(title, caption, SvgPlot(title, x, y, lines, marks))
 
 
 def over_time(row: TrialRow, summary: TrialSummary | None, content: Content) -> PlotView | None:
@@ -71,7 +71,7 @@ def over_time(row: TrialRow, summary: TrialSummary | None, content: Content) -> 
     settled = {True: " It had settled.", False: " It had not settled.", None: ""}[row.steady]
     caption = f"Means over {format.duration(step)}, by the time at which requests were due.{settled}"
     title = "Latency over time"
-    return PlotView(title, caption, Plot(title, x, y, [PlotLine("", run) for run in runs], marks))
+    return PlotView(title, caption, SvgPlot(title, x, y, [PlotLine("", run) for run in runs], marks))
 
 
 def _unbroken(points: Sequence[tuple[float, float | None]]) -> list[list[tuple[float, float]]]:
@@ -94,7 +94,7 @@ def _backlog(summary: TrialSummary | None) -> PlotView | None:
     points = [(batch.start_s + width, float(batch.backlog)) for batch in batches]
     x, y = linear("time in the window (s)", [0.0, points[-1][0]]), linear("backlog (requests)", [p[1] for p in points])
     title, caption = "Backlog over time", "Scheduled and not yet settled, at the end of each tenth of the window."
-    return PlotView(title, caption, Plot(title, x, y, [PlotLine("", points)]))
+    return PlotView(title, caption, SvgPlot(title, x, y, [PlotLine("", points)]))
 
 
 def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
@@ -121,7 +121,7 @@ def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
     title = f"{name} against {'clients' if content.closed else 'offered load'}"
     caption = "Every trial is one marker."
     caption += " An arrow at the axis broke and was stopped: it has no latency." if broke else ""
-    return PlotView(title, caption, Plot(title, x, y, lines, marks))
+    return PlotView(title, caption, SvgPlot(title, x, y, lines, marks))
 
 
 def _loads(content: Content, loads: Sequence[float]) -> Axis:

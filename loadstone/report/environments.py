@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.analysis import environments as analysis
 from loadstone.analysis.comparison import comparable
-from loadstone.analysis.environments import EnvironmentRow, PercentileRow
+from loadstone.analysis.environments import EnvironmentPercentileRow, EnvironmentRow
 from loadstone.analysis.schema import tables
 from loadstone.report.content import Content
 from loadstone.report.figures import environments as figure
@@ -31,7 +31,7 @@ def gather(content: Content) -> Section | None:
     return Section(
         name="environments",
         title="Environments",
-        tables=tables((EnvironmentRow, found), (PercentileRow, curves)),
+        tables=tables((EnvironmentRow, found), (EnvironmentPercentileRow, curves)),
         kinds=(_KIND,) if curves else (),
         shown={"rows": found, "compared": comparable(content.run)},
         facts={"which": f", of the first {figure.MOST} loads" if panels > figure.MOST else ""},

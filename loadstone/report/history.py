@@ -12,9 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analysis.history.changes import Change
+from loadstone.analysis.history.changes import ChangePoint
 from loadstone.analysis.history.rows import HistoryRow
-from loadstone.analysis.history.series import Series
+from loadstone.analysis.history.series import RunSeries
 from loadstone.report import format, rendering
 from loadstone.report.console import titled
 from loadstone.report.figures import history as figures
@@ -30,7 +30,7 @@ _TIME, _SPACED = re.compile(r"(?<=[0-9])(ms|s)\b"), r" \1"
 class _Shown:
     """A series with what the page says of it."""
 
-    series: Series
+    series: RunSeries
     title: str
     changes: list[str]
     machines: list[str]
@@ -39,13 +39,13 @@ class _Shown:
     svg: Markup
 
 
-def titles(found: Sequence[Series]) -> list[str]:
+def titles(found: Sequence[RunSeries]) -> list[str]:
     """``P99 of scaling=vertical at 150 req/s``; of several studies with the study's name before it."""
     several = len({series.study for series in found}) > 1
     return [f"{series.study}: {_title(series)}" if several else _title(series) for series in found]
 
 
-def _title(series: Series) -> str:
+def _title(series: RunSeries) -> str:
     """``P99 of scaling=vertical at 150 req/s``; ``Capacity of scaling=vertical, P99 ≤ 50 ms, 99 % completed``."""
     at = f" at {format.number(series.load)} req/s" if series.load is not None else ""
     slo = f", {_TIME.sub(_SPACED, series.slo.replace('<=', '≤'))}" if series.slo else ""
@@ -53,7 +53,7 @@ def _title(series: Series) -> str:
     return f"{name[:1].upper()}{name[1:]} of {series.treatment}{at}{slo}"
 
 
-def sentence(series: Series, change: Change) -> str:
+def sentence(series: RunSeries, change: ChangePoint) -> str:
     """One change: its size with its interval, its probability, and what else was another in that run."""
     before, after = series.rows[change.at - 1], series.rows[change.at]
     low, high = (100 * (end - 1) for end in (change.low, change.high))
@@ -72,7 +72,7 @@ def _commit(row: HistoryRow) -> str:
     return f" (commit {row.commit[:_COMMIT]})" if row.commit else ""
 
 
-def _notes(series: Series, place: int) -> str:
+def _notes(series: RunSeries, place: int) -> str:
     """What is special about a run."""
     row = series.rows[place]
     found = [f"change {100 * (each.ratio - 1):+.1f} %" for each in series.changes if each.at == place]
@@ -83,7 +83,7 @@ def _notes(series: Series, place: int) -> str:
     return "; ".join(found)
 
 
-def _machine(series: Series, at: int) -> str:
+def _machine(series: RunSeries, at: int) -> str:
     """``from run 20260105-030405 on another machine: cpu ...``."""
     before, after = series.rows[at - 1], series.rows[at]
     return f"from run {after.run} on another machine: {_difference(before.machine, after.machine)}"
@@ -95,7 +95,7 @@ def _difference(before: str, after: str) -> str:
     return ", ".join(fact for fact in after.split(", ") if fact not in known) or "less is known of it"
 
 
-def terminal(found: Sequence[Series]) -> RenderableType:
+def terminal(found: Sequence[RunSeries]) -> RenderableType:
     """A table for each series, with its last runs; changes above it."""
     parts: list[RenderableType] = []
     for series, title in zip(found, titles(found), strict=True):
@@ -107,7 +107,7 @@ def terminal(found: Sequence[Series]) -> RenderableType:
     return Group(*parts)
 
 
-def _table(series: Series, title: str) -> Table:
+def _table(series: RunSeries, title: str) -> Table:
     table = titled(title, "run", "commit", series.unit, "95 % interval", "", texts=("run", "commit", ""))
     for column in table.columns[:2]:
         column.no_wrap = True
@@ -119,7 +119,7 @@ def _table(series: Series, title: str) -> Table:
     return table
 
 
-def page(found: Sequence[Series], problems: Sequence[str], target: Path) -> None:
+def page(found: Sequence[RunSeries], problems: Sequence[str], target: Path) -> None:
     """Write the page, which needs no other file."""
     headed = zip(found, titles(found), strict=True)
     shown = [_shown(series, title, number) for number, (series, title) in enumerate(headed)]
@@ -128,7 +128,7 @@ def page(found: Sequence[Series], problems: Sequence[str], target: Path) -> None
     target.write_text(rendering.render("history.html.j2", {}, values), encoding="utf-8")
 
 
-def _shown(series: Series, title: str, number: int) -> _Shown:
+def _shown(series: RunSeries, title: str, number: int) -> _Shown:
     with style.styled():
         figure = figures.course(series)
         style.settle(figure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loadstone.analysis import interference as analysis
-from loadstone.analysis.interference import LevelRow, NeighbourLoadRow, NeighbourRow
+from loadstone.analysis.interference import InterferenceRow, NeighbourLoadRow, NeighbourRow
 from loadstone.analysis.schema import tables
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -29,7 +29,7 @@ _KIND = Kind(
 class _Line:
     """A row of the page's table: values with their intervals as text, and what they are sorted by."""
 
-    row: LevelRow
+    row: InterferenceRow
     name: str
     p50: str
     p99: str
@@ -56,7 +56,7 @@ def gather(content: Content) -> Section | None:
     }
     drawn = figure.drawn(levels)
     which = f", of the first {figure.MOST} treatments" if len(drawn) > figure.MOST else ""
-    found = tables((LevelRow, levels), (NeighbourRow, used))
+    found = tables((InterferenceRow, levels), (NeighbourRow, used))
     if loads:
         found |= tables((NeighbourLoadRow, loads))
     return Section(
@@ -69,7 +69,7 @@ def gather(content: Content) -> Section | None:
     )
 
 
-def _line(row: LevelRow, name: str) -> _Line:
+def _line(row: InterferenceRow, name: str) -> _Line:
     return _Line(
         row,
         name,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from loadstone.analysis import capacity
-from loadstone.analysis.capacity import CannotTell, CapacityModel, Score
+from loadstone.analysis.capacity import CannotFit, CapacityModel, Score
 from loadstone.analysis.drift import NOTABLE
 from loadstone.analysis.schema import tables
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
-from loadstone.report.demand_rows import CurvePoint, DemandRow
+from loadstone.report.demand_rows import DemandPoint, DemandRow
 from loadstone.report.figures import model as figures
 from loadstone.report.figures.kinds import Kind
 from loadstone.report.section import Section
@@ -53,7 +53,7 @@ def gather(content: Content) -> Section | None:
         name="model",
         title="Capacity model",
         explains=True,
-        tables=tables((Score, scores), (DemandRow, demands), (CurvePoint, curves)),
+        tables=tables((Score, scores), (DemandRow, demands), (DemandPoint, curves)),
         kinds=_KINDS,
         shown={
             "scores": scores,
@@ -79,7 +79,7 @@ def _models(content: Content, wanted: set[str]) -> tuple[list[CapacityModel], li
         try:
             found.append(capacity.fit(content.run, treatment))
             doubts += [f"{treatment.label}: {text}" for text in found[-1].warnings]
-        except CannotTell:
+        except CannotFit:
             continue
     return found, doubts
 
@@ -125,21 +125,21 @@ def _demands(model: CapacityModel) -> list[DemandRow]:
     return sorted(rows, key=lambda row: -row.cpu_ms)
 
 
-def _curves(model: CapacityModel) -> list[CurvePoint]:
+def _curves(model: CapacityModel) -> list[DemandPoint]:
     """Trials and the fitted curve with its band, of the services with the highest demand."""
     rows = []
     for service in [row.service for row in _demands(model)[:_MOST_SERVICES]]:
         demand, count = model.demands[service], model.layout.count(service)
         for point in demand.points:
             cost = 1e3 * point.demand
-            trial = CurvePoint(
+            trial = DemandPoint(
                 treatment=model.label, service=service, load=point.rate * count, cpu_ms=cost, trial_id=point.trial
             )
             rows.append(trial)
         lowest = min(point.rate for point in demand.points)
         for rate in map(float, np.linspace(lowest, model.breaking_point.value / count, _CURVE)):
             low, high = demand.interval(rate, model.draws[:, :3])
-            fitted = CurvePoint(
+            fitted = DemandPoint(
                 treatment=model.label,
                 service=service,
                 load=rate * count,

@@ -55,7 +55,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Plot:
+class SvgPlot:
     """A whole plot; ``label`` describes it for screen readers."""
 
     label: str

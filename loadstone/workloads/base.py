@@ -16,7 +16,7 @@ from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.workload import Workload
-from loadstone.workloads.members import LoadWorker
+from loadstone.workloads.members import LoadWorkerCommand
 
 if TYPE_CHECKING:
     from loadstone.model.records.summary import TrialSummary
@@ -60,7 +60,7 @@ class Offer:
     """The path of the URL of a script's target: ``/api`` of ``http://host/api``."""
     metrics: str | None = None
     """``host:port`` on which the generator serves Prometheus metrics."""
-    members: tuple[LoadWorker, ...] = ()
+    members: tuple[LoadWorkerCommand, ...] = ()
     """The load workers that generate it together; this process alone where empty."""
     requests: int | None = None
     """Of a closed loop: those of all clients together that end it; None where their iterations or the time does."""

@@ -68,7 +68,7 @@ class ToolResult:
     """Limits of these numbers, for the report."""
 
 
-class External(Driver):
+class ExternalDriver(Driver):
     """Another load generator, installed on this machine and run on the client's cores."""
 
     install: ClassVar[str]

@@ -6,12 +6,12 @@ import math
 import re
 
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import STATISTICS, External, ToolResult, statistics, the_request, url
+from loadstone.workloads.external import STATISTICS, ExternalDriver, ToolResult, statistics, the_request, url
 
 _TIMEOUT = "deadline exceeded"
 
 
-class Hey(External):
+class Hey(ExternalDriver):
     """github.com/rakyll/hey. Held to a rate, each of its connections still waits for an answer before it sends
     again."""
 

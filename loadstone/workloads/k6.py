@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import External, ToolResult, statistics, the_request, url
+from loadstone.workloads.external import ExternalDriver, ToolResult, statistics, the_request, url
 
 _SCRIPT = """\
 import http from "k6/http";
@@ -36,7 +36,7 @@ _TREND = {"mean": "avg", "p50": "med", "p75": "p(75)", "p90": "p(90)", "p95": "p
 _TREND |= {"p999": "p(99.9)", "max": "max"}
 
 
-class K6(External):
+class K6(ExternalDriver):
     """github.com/grafana/k6: an open loop while it has free users; each user has a connection."""
 
     name = "k6"

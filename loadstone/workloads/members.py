@@ -16,7 +16,7 @@ THREAD_LIMIT = 20_000.0
 
 
 @dataclass(frozen=True)
-class LoadWorker:
+class LoadWorkerCommand:
     """A load worker: its name in results, and the command that runs ``stone load --member`` on its machine."""
 
     name: str
@@ -42,7 +42,7 @@ def shortage(load: Load, clients: int) -> str | None:
     return f"{load.highest_rate:,.0f} requests/s need {needed} client machines, at {limit}; {there}"
 
 
-def members(load: Load, clients: Sequence[Node]) -> tuple[LoadWorker, ...]:
+def members(load: Load, clients: Sequence[Node]) -> tuple[LoadWorkerCommand, ...]:
     """The load workers of a run; none where this machine generates it alone.
 
     ``load.workers`` of them have equal shares of the clients, and those of one client share its cores evenly. Without
@@ -56,7 +56,7 @@ def members(load: Load, clients: Sequence[Node]) -> tuple[LoadWorker, ...]:
     return tuple(member for client, number in zip(used, numbers, strict=True) for member in _on(client, number))
 
 
-def _on(client: Node, number: int) -> list[LoadWorker]:
+def _on(client: Node, number: int) -> list[LoadWorkerCommand]:
     machine = connect(client.name, client.reach)
     taskset = machine.facts(("taskset",)).tools.get("taskset")
 
@@ -66,4 +66,4 @@ def _on(client: Node, number: int) -> list[LoadWorker]:
 
     names = [client.name] if number == 1 else [f"{client.name}/{index + 1}" for index in range(number)]
     load = [machine.stone, "load", "--member"]
-    return [LoadWorker(name, tuple(machine.command([*bound(index), *load]))) for index, name in enumerate(names)]
+    return [LoadWorkerCommand(name, tuple(machine.command([*bound(index), *load]))) for index, name in enumerate(names)]

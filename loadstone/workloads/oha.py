@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import External, ToolResult, statistics, the_request, url
+from loadstone.workloads.external import ExternalDriver, ToolResult, statistics, the_request, url
 
 _PERCENTILES = ("p50", "p75", "p90", "p95", "p99")
 _CUT_OFF = "aborted due to deadline"
 """oha's name for requests in flight at the end of the run."""
 
 
-class Oha(External):
+class Oha(ExternalDriver):
     """github.com/hatoo/oha."""
 
     name = "oha"

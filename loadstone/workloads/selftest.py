@@ -118,7 +118,7 @@ class SelfTest:
 
 
 @dataclass(frozen=True)
-class RateRow:
+class SelfTestRow:
     """What one rate came to; nothing in ``faults`` where it was clean. None: the generator did not measure it."""
 
     rate: float
@@ -131,10 +131,10 @@ class RateRow:
     faults: tuple[str, ...]
 
 
-def describe(step: RateStep) -> RateRow:
+def describe(step: RateStep) -> SelfTestRow:
     """A step as a row of the table."""
     generator, lateness = step.summary.generator, step.summary.latency_ms.lateness
-    return RateRow(
+    return SelfTestRow(
         rate=step.rate,
         lateness_p50_ms=lateness.p50 if lateness is not None else None,
         lateness_p99_ms=lateness.p99 if lateness is not None else None,

@@ -11,12 +11,12 @@ from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.trial_settings import TrialSettings
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import External, ToolResult, statistics, the_request, url, whole
+from loadstone.workloads.external import ExternalDriver, ToolResult, statistics, the_request, url, whole
 
 _SCALE = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3, "h": 3600e3}
 
 
-class Wrk(External):
+class Wrk(ExternalDriver):
     """github.com/wg/wrk."""
 
     name = "wrk"

@@ -96,7 +96,7 @@ def test_no_gate_is_passed_or_failed_by_them(whole: tuple[RunFolder, RunFolder])
 def test_they_predict_nothing(whole: tuple[RunFolder, RunFolder]) -> None:
     real, software = (summary.treatments(run)[0] for run in whole)
     assert capacity.fit(whole[0], real).breaking_point.value > 0
-    with pytest.raises(capacity.CannotTell, match=r"bare: its processors were software \(tcg\)"):
+    with pytest.raises(capacity.CannotFit, match=r"bare: its processors were software \(tcg\)"):
         capacity.fit(whole[1], software)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from loadstone.cli.selftest import Arrivals, sentences
-from loadstone.workloads.selftest import RateRow
+from loadstone.workloads.selftest import SelfTestRow
 
 
-def row(rate: float, *faults: str) -> RateRow:
-    return RateRow(rate, None, None, None, None, None, faults)
+def row(rate: float, *faults: str) -> SelfTestRow:
+    return SelfTestRow(rate, None, None, None, None, None, faults)
 
 
 def arrivals(distance: float = 0.01, **dispersion: float) -> Arrivals:

@@ -12,26 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis.confirmation import MOST as MOST_FRESH
-from loadstone.experiments.next_trial import Held, NextTrial, Outcome, readable
+from loadstone.experiments.next_trial import NextTrial, Outcome, readable
 from loadstone.experiments.search import (
     FINE_LEAST,
     FINE_MOST,
-    Failed,
     Search,
+    SearchFailed,
     SearchResult,
     expected_trials,
     next_probe,
 )
+from loadstone.model.records.trial_row import TrialVerdict
 
 pytestmark = pytest.mark.slow
 
-Oracle = Callable[[NextTrial, int], Held]
+Oracle = Callable[[NextTrial, int], TrialVerdict]
 MOST = 400
 
 
 def run(
     search: Search, oracle: Oracle, before: list[Outcome] | None = None
-) -> tuple[SearchResult | Failed, list[Outcome]]:
+) -> tuple[SearchResult | SearchFailed, list[Outcome]]:
     """Run a search to its end; the oracle sees the probe and the number of trials so far."""
     history = list(before or [])
     for _ in range(MOST):
@@ -49,7 +50,7 @@ def step_at(capacity: float) -> Oracle:
 def noisy(capacity: float, slope: float, seed: int, invalid: float = 0.0) -> Oracle:
     """Equal calls give equal answers: a resumed search meets the same trials."""
 
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         rng = random.Random(f"{seed} {count}")
         if rng.random() < invalid:
             return "invalid"
@@ -74,7 +75,7 @@ BRACKETS = [
 
 @pytest.mark.parametrize(("start", "table", "wanted"), BRACKETS)
 def test_the_bracket_follows_the_truth_table(start: float, table: dict[float, bool], wanted: list[float]) -> None:
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         if probe.phase != "bracket":
             return "held" if probe.load < 100 else "not held"
         assert probe.duration_s == 10
@@ -119,7 +120,7 @@ def test_a_bracket_that_lied_is_outgrown(lie: str) -> None:
     """A hiccup in a short trial must not lock the search into a wrong range."""
     wrong = 200 if lie == "bracket low" else 1600
 
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         truth = probe.load <= 790
         lies = probe.phase == "bracket" and probe.load == wrong
         return "held" if truth != lies else "not held"
@@ -132,7 +133,7 @@ def test_a_bracket_that_lied_is_outgrown(lie: str) -> None:
 
 def test_even_the_lowest_load_fails() -> None:
     result, history = run(Search(start=100, lowest=10), lambda probe, _: "not held")
-    assert isinstance(result, Failed)
+    assert isinstance(result, SearchFailed)
     assert result.at_most == 10 and result.at_least is None
     assert "10/s" in result.reason
     assert loads(history, "bracket") == [100, 50, 25, 12.5, 10, 10]
@@ -141,37 +142,37 @@ def test_even_the_lowest_load_fails() -> None:
 
 def test_even_the_highest_load_holds() -> None:
     result, history = run(Search(start=100, highest=1000), lambda probe, _: "held")
-    assert isinstance(result, Failed)
+    assert isinstance(result, SearchFailed)
     assert result.at_least == 1000 and result.at_most is None
     assert loads(history, "bracket") == [100, 200, 400, 800, 1000, 1000]
 
 
 def test_a_highest_load_that_failed_once_by_mistake_fails_the_search_with_a_bound() -> None:
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         return "not held" if probe.phase == "bracket" and probe.load == 1000 else "held"
 
     result, history = run(Search(start=100, highest=1000), oracle)
-    assert isinstance(result, Failed)
+    assert isinstance(result, SearchFailed)
     assert result.at_least == 1000
     assert len(loads(history, "fine")) < 20
 
 
 def test_a_lowest_load_that_held_once_by_mistake_fails_the_search_with_a_bound() -> None:
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         return "held" if probe.phase == "bracket" and probe.load == 10 else "not held"
 
     result, _ = run(Search(start=100, lowest=10), oracle)
-    assert isinstance(result, Failed)
+    assert isinstance(result, SearchFailed)
     assert result.at_most == 10
 
 
 def test_one_load_is_all_there_is() -> None:
     result, _ = run(Search(start=50, lowest=50, highest=50), lambda probe, _: "held")
-    assert isinstance(result, Failed) and result.at_least == 50
+    assert isinstance(result, SearchFailed) and result.at_least == 50
 
 
 def test_a_contradicted_confirmation_goes_on_and_says_so() -> None:
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         if probe.phase == "confirm":
             return "not held" if probe.load < 790 else "held"
         return "held" if probe.load <= 790 else "not held"
@@ -189,7 +190,7 @@ def test_a_contradicted_confirmation_goes_on_and_says_so() -> None:
 def changed(oracle: Oracle, factor: float) -> Oracle:
     """The same system, which sustains ``factor`` times as much once the confirmation begins."""
 
-    def later(probe: NextTrial, count: int) -> Held:
+    def later(probe: NextTrial, count: int) -> TrialVerdict:
         return oracle(replace(probe, load=probe.load / factor) if probe.phase == "confirm" else probe, count)
 
     return later
@@ -216,7 +217,7 @@ def test_an_estimate_that_is_off_by_15_percent_is_found_out(factor: float) -> No
 def test_a_system_without_an_edge_ends_at_the_budget_with_a_warning() -> None:
     """Held or not by the toss of a coin, whatever the load."""
 
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         if probe.phase == "bracket":
             return "held" if probe.load <= 800 else "not held"
         return "held" if random.Random(f"{count}").random() < 0.5 else "not held"
@@ -230,11 +231,11 @@ def test_a_system_without_an_edge_ends_at_the_budget_with_a_warning() -> None:
 
 
 def test_too_many_invalid_trials_in_a_row_fail_with_the_reason() -> None:
-    def oracle(probe: NextTrial, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> TrialVerdict:
         return "invalid" if count >= 4 else "held"
 
     result, history = run(Search(), oracle)
-    assert isinstance(result, Failed)
+    assert isinstance(result, SearchFailed)
     assert "5 trials in a row were invalid" in result.reason and "1600/s" in result.reason
     assert len(history) == 9
     assert {outcome.load for outcome in history[4:]} == {1600}
@@ -275,7 +276,7 @@ def test_it_ends_within_bounds_whatever_comes(
 
 @given(st.lists(st.sampled_from(["held", "not held", "invalid"]), min_size=MOST, max_size=MOST))
 @settings(max_examples=10, deadline=None)
-def test_it_ends_for_an_adversary(answers: list[Held]) -> None:
+def test_it_ends_for_an_adversary(answers: list[TrialVerdict]) -> None:
     run(Search(lowest=10, highest=10_000), lambda _, count: answers[count])
 
 

@@ -19,7 +19,7 @@ import requests
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.images import archive, delivery, engines
-from loadstone.infrastructure.images.engines import CannotPull, Held, ImageEngine
+from loadstone.infrastructure.images.engines import CannotPull, HeldImage, ImageEngine
 from loadstone.infrastructure.images.registry import Registry
 from loadstone.model.errors import PreflightError
 
@@ -28,8 +28,8 @@ from loadstone.model.errors import PreflightError
 class Cluster:
     """What the engines of a made-up cluster hold, and their calls."""
 
-    held: dict[str, dict[str, Held]] = field(default_factory=dict)
-    registry: dict[str, Held] = field(default_factory=dict)
+    held: dict[str, dict[str, HeldImage]] = field(default_factory=dict)
+    registry: dict[str, HeldImage] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     manifests: bool = False
     """Engines call images by their manifests."""
@@ -42,7 +42,7 @@ class Cluster:
 class MadeUp(ImageEngine):
     cluster: Cluster
 
-    def find(self, reference: str) -> Held | None:
+    def find(self, reference: str) -> HeldImage | None:
         return self.cluster.held[self.node].get(reference)
 
     def load(self, file: Path) -> None:
@@ -50,7 +50,7 @@ class MadeUp(ImageEngine):
         with self.cluster.lock:
             self.cluster.done.append(f"{self.node} loads {contents.reference}")
         digest = contents.manifest.digest if self.cluster.manifests else contents.config.digest
-        self.cluster.held[self.node][contents.reference] = Held(digest, "")
+        self.cluster.held[self.node][contents.reference] = HeldImage(digest, "")
 
     def pull(self, reference: str, plain: bool) -> None:
         with self.cluster.lock:
@@ -89,7 +89,7 @@ def test_an_image_is_loaded_once_into_each_engine(cluster: Cluster, manifests: b
 
 def test_another_image_of_the_same_name_is_replaced(cluster: Cluster) -> None:
     name = images.reference("stone")
-    cluster.held["worker-2"][name] = Held("sha256:old", "")
+    cluster.held["worker-2"][name] = HeldImage("sha256:old", "")
     assert images.deliver(cluster.access(), ["stone"])["stone"].id == images.image_id("stone")
     assert sorted(cluster.done) == [f"worker-1 loads {name}", f"worker-2 loads {name}"]
 
@@ -101,7 +101,10 @@ def test_an_engine_that_loses_what_it_loads_is_reported(cluster: Cluster, monkey
 
 
 def test_foreign_and_official_images_are_pulled_where_they_are_not(cluster: Cluster) -> None:
-    cluster.registry = {"nginx:1.25": Held("sha256:1", "sha256:d1"), "redis:7.0": Held("sha256:2", "sha256:d2")}
+    cluster.registry = {
+        "nginx:1.25": HeldImage("sha256:1", "sha256:d1"),
+        "redis:7.0": HeldImage("sha256:2", "sha256:d2"),
+    }
     cluster.held["worker-1"]["nginx:1.25"] = cluster.registry["nginx:1.25"]
     delivered = images.deliver(cluster.access(images="official"), ["nginx:1.25", "redis"])
     assert delivered == {
@@ -112,8 +115,8 @@ def test_foreign_and_official_images_are_pulled_where_they_are_not(cluster: Clus
 
 
 def test_nodes_with_different_images_of_a_name_are_refused(cluster: Cluster) -> None:
-    cluster.held["worker-1"]["nginx:1.25"] = Held("sha256:1", "sha256:d1")
-    cluster.held["worker-2"]["nginx:1.25"] = Held("sha256:2", "sha256:d2")
+    cluster.held["worker-1"]["nginx:1.25"] = HeldImage("sha256:1", "sha256:d1")
+    cluster.held["worker-2"]["nginx:1.25"] = HeldImage("sha256:2", "sha256:d2")
     printed = "different images called nginx:1.25: worker-1 has sha256:d1; worker-2 has sha256:d2\n  remove it"
     with pytest.raises(PreflightError, match=printed):
         images.deliver(cluster.access(), ["nginx:1.25"])

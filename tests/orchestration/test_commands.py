@@ -6,7 +6,7 @@ from loadstone.applications import catalogue
 from loadstone.orchestration.ports import BASE_PORT, preferred_ports
 from loadstone.orchestration.process.commands import (
     Command,
-    Place,
+    NodePlace,
     Site,
     commands,
     rendered,
@@ -68,7 +68,7 @@ def test_mongodb_gets_its_own_url() -> None:
 def test_words_of_software_are_filled_in() -> None:
     deployment = deployed(parse(SERVICES), two_nodes())
     programs = {"stone": "/s/stone", "memcached": "/m/memcached", "postgres": "/p/bin/postgres"}
-    site = Site(preferred_ports(deployment), {"worker-1": Place(programs, "/data", "loadstone/x", "replicas")})
+    site = Site(preferred_ports(deployment), {"worker-1": NodePlace(programs, "/data", "loadstone/x", "replicas")})
     store = next(c for c in commands(deployment, site) if c.replica.service == "documents-geo")
     assert store.argv[:5] == ["/p/bin/postgres", "-D", "/data/documents-geo-1", "-p", "20001"]
     assert store.initialise[:3] == ["/p/bin/initdb", "-D", "/data/documents-geo-1"]

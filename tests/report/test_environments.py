@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from loadstone.analysis.distribution_rows import RangeRow
-from loadstone.analysis.environments import EnvironmentRow, PercentileRow
+from loadstone.analysis.environments import EnvironmentPercentileRow, EnvironmentRow
 from loadstone.analysis.schema import rows
 from loadstone.report import distributions, environments, page
 from loadstone.report.content import gather
@@ -51,11 +51,11 @@ def with_distributions(folder: Path) -> Path:
     return folder
 
 
-def tables_of(folder: Path) -> tuple[list[EnvironmentRow], list[PercentileRow]]:
+def tables_of(folder: Path) -> tuple[list[EnvironmentRow], list[EnvironmentPercentileRow]]:
     section = environments.gather(gather(folder))
     assert section is not None
     found = section.tables
-    return rows(EnvironmentRow, found["environments"]), rows(PercentileRow, found["environment_percentiles"])
+    return rows(EnvironmentRow, found["environments"]), rows(EnvironmentPercentileRow, found["environment_percentiles"])
 
 
 def test_what_each_treatment_ran_in_is_a_fact_of_the_page(tmp_path: Path) -> None:
@@ -139,7 +139,9 @@ def test_environments_lie_over_each_other_at_each_load(tmp_path: Path) -> None:
     assert [len(axes.lines) for axes in figure.axes] == [2, 2]
     assert [text.get_text() for text in figure.legends[0].texts] == ["bare", "vm"]
     drawn = np.asarray(figure.axes[1].lines[1].get_ydata())
-    assert list(drawn) == [row.latency_ms for row in content.rows(PercentileRow, environment="vm", rate=300.0)]
+    assert list(drawn) == [
+        row.latency_ms for row in content.rows(EnvironmentPercentileRow, environment="vm", rate=300.0)
+    ]
 
 
 def test_other_factors_have_panels_of_their_own(tmp_path: Path) -> None:

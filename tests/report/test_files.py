@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.report import details, page, tables
-from loadstone.report.plots import Plot, PlotLine, linear
+from loadstone.report.plots import PlotLine, SvgPlot, linear
 from tests.synthetic import Synthetic
 
 
@@ -38,7 +38,7 @@ def test_a_text_that_a_spreadsheet_would_take_for_a_formula_is_none() -> None:
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 5)), min_size=2, max_size=60))
 def test_a_line_of_steps_ends_where_its_points_are(points: list[tuple[float, float]]) -> None:
     x, y = linear("x", [0, 10]), linear("y", [0, 5])
-    svg = Plot("steps", x, y, [PlotLine("", points)]).svg()
+    svg = SvgPlot("steps", x, y, [PlotLine("", points)]).svg()
     [path] = re.findall(r'class="l s0 line" d="M([^"]*)"', svg)
     numbers = [float(number) for number in re.findall(r"-?\d*\.?\d+", path)]
     assert len(numbers) == 2 * len(points)

@@ -13,7 +13,7 @@ import pytest
 from matplotlib.patches import Rectangle
 from scipy import stats
 
-from loadstone.analysis.interference import LevelRow, NeighbourLoadRow
+from loadstone.analysis.interference import InterferenceRow, NeighbourLoadRow
 from loadstone.analysis.schema import rows
 from loadstone.report import interference, page
 from loadstone.report.content import gather
@@ -32,10 +32,10 @@ def disturbed(tmp_path: Path, **given: object) -> Path:
     return Synthetic(**fixed).write(tmp_path)  # type: ignore[arg-type]
 
 
-def found_in(folder: Path) -> tuple[Section, list[LevelRow]]:
+def found_in(folder: Path) -> tuple[Section, list[InterferenceRow]]:
     section = interference.gather(gather(folder))
     assert section is not None
-    return section, rows(LevelRow, section.tables["interference"])
+    return section, rows(InterferenceRow, section.tables["interference"])
 
 
 def test_each_level_has_its_latency_with_an_interval_over_runs_and_the_use_of_its_neighbours(tmp_path: Path) -> None:

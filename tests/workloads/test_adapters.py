@@ -16,7 +16,7 @@ from loadstone.model.records.summary import Generator, TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, TargetUnreachable
-from loadstone.workloads.external import External, ToolResult, summarize
+from loadstone.workloads.external import ExternalDriver, ToolResult, summarize
 from loadstone.workloads.hey import Hey
 from loadstone.workloads.k6 import K6, k6_script
 from loadstone.workloads.oha import Oha
@@ -27,10 +27,10 @@ from tests.workloads.offers import CLOSED, OPEN, closed, offer
 RECORDED = Path(__file__).parent / "recorded"
 POST = Workload.model_validate({"operations": {"add": {"method": "POST", "path": "/a", "body": 'é"\\\n'}}})
 SLO = Slo.model_validate({"p99": "200ms"})
-TOOLS: list[External] = [Wrk(), Wrk2(), K6(), Hey(), Oha()]
+TOOLS: list[ExternalDriver] = [Wrk(), Wrk2(), K6(), Hey(), Oha()]
 
 
-def read_recorded(tool: External, file: str, requested: Offer | None = None, seconds: float = 20.0) -> ToolResult:
+def read_recorded(tool: ExternalDriver, file: str, requested: Offer | None = None, seconds: float = 20.0) -> ToolResult:
     return tool.read((RECORDED / file).read_text(), requested or offer(), seconds)
 
 
@@ -120,7 +120,7 @@ def test_what_oha_says() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 @pytest.mark.parametrize("output", ["", "Killed", "{}", '{"metrics": 3}', "  12 requests in a while"])
-def test_what_is_no_result_is_a_failure_of_the_tool(tool: External, output: str) -> None:
+def test_what_is_no_result_is_a_failure_of_the_tool(tool: ExternalDriver, output: str) -> None:
     with pytest.raises(DriverError, match=tool.name):
         tool.read(output, offer(), 20.0)
 
@@ -234,7 +234,7 @@ def test_several_front_ends_are_more_than_one_address() -> None:
 
 @pytest.mark.servers
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_a_real_run(tool: External, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_run(tool: ExternalDriver, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if tool.program() is None:
         pytest.skip(f"{tool.name} is not installed: {tool.install}")
     monkeypatch.chdir(tmp_path)

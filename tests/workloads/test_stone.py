@@ -20,7 +20,7 @@ from loadstone.model.load import Capacity, Closed, Load, Script, Tls
 from loadstone.model.slo import Slo
 from loadstone.model.trial import Trial
 from loadstone.workloads.base import Offer, TargetUnreachable
-from loadstone.workloads.members import LoadWorker, members
+from loadstone.workloads.members import LoadWorkerCommand, members
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import STUDY, write_study
 
@@ -117,7 +117,7 @@ def test_a_plan_has_what_the_load_says_and_no_defaults(plan: Plan, tmp_path: Pat
     messages = load_plan(offer(plan, trial, ["a:1"], Path(), workload=read))
     assert (messages["target"], messages["protocol"]) == ("tcp://a:1", "zmq")
     assert set(messages["operations"][0]) == {"name", "weight", "body", "fields", "expect"}
-    several = (LoadWorker("a", ("x", "y")), LoadWorker("b", ("z",)))
+    several = (LoadWorkerCommand("a", ("x", "y")), LoadWorkerCommand("b", ("z",)))
     shared = load_plan(offer(plan, trial, ["a:1"], Path(), cpus=(1,), metrics="127.0.0.1:9100", members=several))
     assert shared["members"] == [{"name": "a", "command": ["x", "y"]}, {"name": "b", "command": ["z"]}]
     assert set(shared).isdisjoint({"cpus", "metrics"}), "they say nothing of other machines"

@@ -5,7 +5,7 @@ docs/explanation/capacity-model.md.
 """
 
 from loadstone.analysis.capacity.demands import CpuDemand
-from loadstone.analysis.capacity.fitting import CannotTell, CapacityModel, fit
+from loadstone.analysis.capacity.fitting import CannotFit, CapacityModel, fit
 from loadstone.analysis.capacity.layout import Layout, Placed
 from loadstone.analysis.capacity.objective import Objective, of_study
 from loadstone.analysis.capacity.predicting import Prediction, predict
@@ -25,7 +25,7 @@ from loadstone.analysis.capacity.registered import (
 
 __all__ = [
     "VERSION",
-    "CannotTell",
+    "CannotFit",
     "CapacityModel",
     "CpuDemand",
     "Layout",

@@ -18,19 +18,26 @@ import numpy as np
 
 from loadstone.analysis.capacity.demands import Floats, Point
 from loadstone.analysis.capacity.objective import Objective
-from loadstone.analysis.capacity.replica import PERIOD_S, Cost, Server, SimulatedReplica, breaking_point, simulate
+from loadstone.analysis.capacity.replica import (
+    PERIOD_S,
+    RequestCost,
+    Server,
+    SimulatedReplica,
+    breaking_point,
+    simulate,
+)
 
 _FLOORS = {0.3: (0.0, 0.15, 0.35, 0.6, 1.0), 1.0: (0.0, 0.15, 0.35, 0.6, 1.0, 1.5)}
-"""By ``Cost.falls``, the values of ``Cost.floor`` that are simulated. A floor above 1 stands for a constant cost that
-is so much higher near the breaking point than at rest."""
+"""By ``RequestCost.falls``, the values of ``RequestCost.floor`` that are simulated. A floor above 1 stands for a
+constant cost that is so much higher near the breaking point than at rest."""
 _LIKELY = {0.3: 0.75, 1.0: 0.25}
-"""The prior of ``Cost.falls``. A loop that serves all waiting requests after one poll shares that poll's cost: 1. In
-the front end of Hotel Reservation, a server in Go, each doubling of the batch saved the same share: a request cost
+"""The prior of ``RequestCost.falls``, 1 where a loop serves all waiting requests after one poll: they share its cost.
+In the front end of Hotel Reservation, a server in Go, each doubling of the batch saved the same share: a request cost
 0.575, 0.41 and 0.30 ms where one period of the quota served 9, 25 and 67 of them."""
 _STEP = 0.005
 """Between the floors that are weighed; between simulated ones the logarithms are interpolated."""
 _PRIOR_MEAN, _PRIOR_SPREAD = 0.3, 0.4
-"""The prior of ``Cost.floor``, normal."""
+"""The prior of ``RequestCost.floor``, normal."""
 _BREAK_SPREAD, _COST_SPREAD = 0.03, 0.06
 """How far a right cost's simulation may be from what was measured: of a breaking point, of the cost in one trial."""
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -100,7 +107,7 @@ def calibrate(
 
     def with_cost(falls: float, floor: float) -> Server:
         share = min(floor, 1.0)
-        cost = Cost(_alone(free, falls, share) * max(floor, 1.0), share, falls)
+        cost = RequestCost(_alone(free, falls, share) * max(floor, 1.0), share, falls)
         return _server(cost, surroundings, limit, replicas)
 
     costs: list[tuple[float, float]] = []
@@ -135,11 +142,11 @@ def calibrate(
 
 def _alone(free: Sequence[Point], falls: float, floor: float) -> float:
     """What a request costs alone, from trials in which few wait."""
-    share = Cost(1.0, floor, falls)
+    share = RequestCost(1.0, floor, falls)
     costs = [point.demand / share.at_rest(min(point.cores, _MOST_BUSY)) for point in free]
     return float(np.average(costs, weights=[point.rate * point.seconds for point in free]))
 
 
-def _server(cost: Cost, around: Surroundings, limit: float, replicas: int) -> Server:
+def _server(cost: RequestCost, around: Surroundings, limit: float, replicas: int) -> Server:
     speed = around.speed(cost.in_bursts(limit * PERIOD_S), limit)
     return Server(limit, replicas, cost, around.apart_s, speed)

@@ -38,7 +38,7 @@ _HIGHEST = 5
 _DRAWS = 2000
 
 
-class CannotTell(Exception):
+class CannotFit(Exception):
     """No model can be fitted; the text names what is missing."""
 
 
@@ -124,13 +124,13 @@ def used(found: Mapping[str, CpuDemand], station: Station, load: Floats | float,
 
 
 def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
-    """The model of a treatment that was measured; raises CannotTell with what is missing."""
+    """The model of a treatment that was measured; raises CannotFit with what is missing."""
     if not treatment.timed:
-        raise CannotTell(f"{treatment.label}: its processors were software (tcg), on which nothing is measured")
+        raise CannotFit(f"{treatment.label}: its processors were software (tcg), on which nothing is measured")
     reference = breaking_point(treatment)
     measured = [(row, usage) for row, usage in _trials(run, treatment) if usage]
     if not measured:
-        raise CannotTell(f"{treatment.label}: no trial that held has CPU counters (usage.json)")
+        raise CannotFit(f"{treatment.label}: no trial that held has CPU counters (usage.json)")
     layout = Layout.seen(measured[-1][1], run.provenance.nodes)
     points, tiers = _points(measured)
     found: dict[str, CpuDemand] = {}
@@ -141,7 +141,7 @@ def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
         found[service] = fitted
     at = {station: float(used(found, station, reference.value)) / station.capacity for station in stations(layout)}
     if not at:
-        raise CannotTell(f"{treatment.label}: no service has a CPU limit and the nodes' cores are not known")
+        raise CannotFit(f"{treatment.label}: no service has a CPU limit and the nodes' cores are not known")
     bottleneck = max(at, key=lambda station: at[station])
     pressed = _pressed(run, measured, reference, bottleneck, layout, points) if at[bottleneck] > _LEAST_FULL else None
     use = at[bottleneck]
@@ -232,13 +232,13 @@ def _observed(station: Station, usage: Sequence[Reading]) -> float | None:
 
 
 def breaking_point(treatment: TreatmentSummary) -> Estimate:
-    """The search's estimate; at fixed rates the middle between what held and what did not. Raises CannotTell."""
+    """The search's estimate; at fixed rates the middle between what held and what did not. Raises CannotFit."""
     if treatment.searched is not None and treatment.searched.result is not None:
         return treatment.searched.result.breaking_point
     low, high = treatment.held_up_to, treatment.breaks_from
     if low is None or high is None:
         missing = "no trial held" if low is None else "every trial held"
-        raise CannotTell(f"{treatment.label}: {missing}, so its breaking point is not known; measure it first")
+        raise CannotFit(f"{treatment.label}: {missing}, so its breaking point is not known; measure it first")
     return Estimate(math.sqrt(low * high), low, high)
 
 

@@ -30,7 +30,7 @@ _SEED = 1
 
 
 @dataclass(frozen=True)
-class Cost:
+class RequestCost:
     """CPU of a request, all its visits together; a visit costs less the more of them are served in one batch."""
 
     alone_s: float
@@ -65,7 +65,7 @@ class Server:
     limit: float
     """CPU quota of one, in cores."""
     replicas: int
-    cost: Cost
+    cost: RequestCost
     apart_s: float
     """Between a request's two visits."""
     speed: float

@@ -32,7 +32,7 @@ _Z = 1.959964
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangePoint:
     """A change between run ``at - 1`` and run ``at``."""
 
     at: int
@@ -55,7 +55,7 @@ def probabilities(logs: Sequence[float], sds: Sequence[float | None]) -> Floats:
     return total
 
 
-def changes(logs: Sequence[float], sds: Sequence[float | None]) -> list[Change]:
+def changes(logs: Sequence[float], sds: Sequence[float | None]) -> list[ChangePoint]:
     """The changes that are certain, the earliest first, with the ratio of the levels around each."""
     p = probabilities(logs, sds)
     near = np.array([min(1.0, p[max(0, i - _NEAR) : i + _NEAR + 1].sum()) for i in range(len(p))])
@@ -73,7 +73,7 @@ def changes(logs: Sequence[float], sds: Sequence[float | None]) -> list[Change]:
         (before, sd_before), (after, sd_after) = levels[number], levels[number + 1]
         size, around = after - before, _Z * float(np.hypot(sd_before, sd_after))
         ratio, low, high = (float(np.exp(x)) for x in (size, size - around, size + around))
-        found.append(Change(at, float(near[at]), ratio, low, high))
+        found.append(ChangePoint(at, float(near[at]), ratio, low, high))
     return found
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadstone.analysis.history.changes import Change, changes
+from loadstone.analysis.history.changes import ChangePoint, changes
 from loadstone.analysis.history.rows import HistoryRow
 
 _Key = tuple[str, str, str, float | None, str]
@@ -14,7 +14,7 @@ _ORDER = ("capacity", "breaking point", "p50", "p99")
 
 
 @dataclass(frozen=True)
-class Series:
+class RunSeries:
     """One quantity of one treatment at one load, run by run."""
 
     study: str
@@ -25,7 +25,7 @@ class Series:
     """Of a capacity and a breaking point, which is another with another objective; empty of a latency."""
     rows: tuple[HistoryRow, ...]
     """The oldest first."""
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
     machines: tuple[int, ...]
     """The places of the runs whose machine is another one than the run's before."""
 
@@ -34,12 +34,12 @@ class Series:
         """Of its values."""
         return "ms" if self.quantity in ("p50", "p99") else "req/s"
 
-    def better(self, change: Change) -> bool:
+    def better(self, change: ChangePoint) -> bool:
         """Whether a change is for the better."""
         return (change.ratio > 1) == (self.unit == "req/s")
 
 
-def series(rows: Sequence[HistoryRow]) -> list[Series]:
+def series(rows: Sequence[HistoryRow]) -> list[RunSeries]:
     """All series of the rows, which are the oldest first."""
     by_key: dict[_Key, list[HistoryRow]] = {}
     for row in rows:
@@ -49,7 +49,7 @@ def series(rows: Sequence[HistoryRow]) -> list[Series]:
     return [_series(key, by_key[key]) for key in keys]
 
 
-def _series(key: _Key, rows: Sequence[HistoryRow]) -> Series:
+def _series(key: _Key, rows: Sequence[HistoryRow]) -> RunSeries:
     found = changes([math.log(row.value) for row in rows], [row.log_sd for row in rows])
     machines = tuple(i for i in range(1, len(rows)) if rows[i].machine != rows[i - 1].machine)
-    return Series(*key, tuple(rows), tuple(found), machines)
+    return RunSeries(*key, tuple(rows), tuple(found), machines)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.analysis.distribution_rows import HistogramRow, LevelRow, RangeRow, RunCurveRow
+from loadstone.analysis.distribution_rows import HistogramRow, LevelDistanceRow, RangeRow, RunCurveRow
 from loadstone.analysis.percentiles import of_counted
 from loadstone.analysis.reproduction import p_values
 from loadstone.analysis.reproduction.fitting import Fitted, Scenario
@@ -79,7 +79,7 @@ def ranges(group: Group, fitted: Sequence[Fitted]) -> Iterator[RangeRow]:
             )
 
 
-def by_level(group: Group, levels: Sequence[Level], baseline: str) -> Iterator[LevelRow]:
+def by_level(group: Group, levels: Sequence[Level], baseline: str) -> Iterator[LevelDistanceRow]:
     """The runs at each level beside those at the level ``baseline``; at this level all pairs of its runs."""
     scenarios = {scenario.name: scenario for scenario in group.scenarios}
     here = [level for level in levels if level.treatment.label in scenarios]
@@ -95,7 +95,7 @@ def by_level(group: Group, levels: Sequence[Level], baseline: str) -> Iterator[L
         spreads: dict[str, Any] = _spread("ad", found[:, AD]) | _spread("ks", found[:, KS])
         spreads |= _spread("ad_p", [p_values.anderson_darling(float(statistic)) for statistic in found[:, AD]])
         spreads |= _spread("ks_p", _ks_p(samples, pairs, found))
-        yield LevelRow(
+        yield LevelDistanceRow(
             **_place(group),
             treatment=level.treatment.label,
             beside=level.beside,

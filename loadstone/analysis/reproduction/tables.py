@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from loadstone.analysis import schema
-from loadstone.analysis.distribution_rows import HistogramRow, LevelRow, RangeRow, RunCurveRow
+from loadstone.analysis.distribution_rows import HistogramRow, LevelDistanceRow, RangeRow, RunCurveRow
 from loadstone.analysis.percentiles import of_counted
 from loadstone.analysis.reproduction import chosen
 from loadstone.analysis.reproduction.fitting import Fitted, fit
 from loadstone.analysis.reproduction.levels import Level, numeric
 from loadstone.analysis.reproduction.reading import REQUESTS, Group, baseline, read
-from loadstone.analysis.reproduction_rows import BestFitRow, PairRow, PercentileRow, SummedRun
+from loadstone.analysis.reproduction_rows import BestFitPercentileRow, BestFitRow, PairRow, SummedRun
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
 
@@ -32,7 +32,7 @@ class ChosenSpans:
     curves: list[RunCurveRow] = field(default_factory=list)
     histograms: list[HistogramRow] = field(default_factory=list)
     ranges: list[RangeRow] = field(default_factory=list)
-    levels: list[LevelRow] = field(default_factory=list)
+    levels: list[LevelDistanceRow] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     spans: list[str] = field(default_factory=list)
     """Those that the run has."""
@@ -44,7 +44,7 @@ class ChosenSpans:
             (RunCurveRow, self.curves),
             (HistogramRow, self.histograms),
             (RangeRow, self.ranges),
-            (LevelRow, self.levels),
+            (LevelDistanceRow, self.levels),
         )
 
     def add(self, group: Group, fitted: Sequence[Fitted], repetition: dict[str, int]) -> None:
@@ -61,7 +61,7 @@ class BestFits:
     fits: list[BestFitRow]
     runs: list[SummedRun]
     pairs: list[PairRow]
-    percentiles: list[PercentileRow]
+    percentiles: list[BestFitPercentileRow]
     warnings: list[str]
     chosen: ChosenSpans
 
@@ -69,7 +69,10 @@ class BestFits:
     def tables(self) -> dict[str, pa.Table]:
         """All of it, by name."""
         return schema.tables(
-            (BestFitRow, self.fits), (SummedRun, self.runs), (PairRow, self.pairs), (PercentileRow, self.percentiles)
+            (BestFitRow, self.fits),
+            (SummedRun, self.runs),
+            (PairRow, self.pairs),
+            (BestFitPercentileRow, self.percentiles),
         )
 
 
@@ -142,13 +145,13 @@ def _pairs(place: dict[str, Any], fit: Fitted) -> Iterator[PairRow]:
         yield PairRow(**place, trial_a=runs[a], trial_b=runs[b], ad_statistic=ad, ks_statistic=ks)
 
 
-def _distribution(place: dict[str, Any], fit: Fitted) -> Iterator[PercentileRow]:
+def _distribution(place: dict[str, Any], fit: Fitted) -> Iterator[BestFitPercentileRow]:
     """The best-fit run's, and the range of all runs, up to the percentile that the smallest run can show."""
     smallest = min(sample.size for sample in fit.scenario.samples)
     percents = 100 * (1 - 10 ** -np.linspace(0, np.log10(smallest), _POINTS))
     every = np.array([of_counted(sample.values, sample.counts, percents) for sample in fit.scenario.samples])
     for index, percent in enumerate(percents):
-        yield PercentileRow(
+        yield BestFitPercentileRow(
             **place,
             percentile=float(percent),
             latency_us=float(every[fit.best, index]),

@@ -15,7 +15,7 @@ from loadstone.applications.compose_import.network_names import note_names
 from loadstone.applications.compose_import.reading import ComposeDocument
 from loadstone.applications.compose_import.schema import EXTENSION, KEYS, ComposeFile
 from loadstone.applications.compose_import.services import Converted, as_data, convert, fitting
-from loadstone.applications.compose_import.sources import Source
+from loadstone.applications.compose_import.sources import ComposeSource
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
@@ -28,7 +28,7 @@ OVERRIDES = tuple(f"{name}.override.{ending}" for name in ("compose", "docker-co
 _OWN_KEYS = {"tier", "runs"}
 
 
-class Imported(Document):
+class ImportedApplication(Document):
     """An application's data whose problems are named where the compose file has what is wrong."""
 
     def __init__(self, source: ComposeDocument, data: dict[str, Any], places: dict[KeyPath, KeyPath]) -> None:
@@ -57,7 +57,7 @@ def is_compose(document: Document) -> bool:
     return not any(isinstance(service, dict) and _OWN_KEYS & set(service) for service in services.values())
 
 
-def read(files: list[Path]) -> Imported:
+def read(files: list[Path]) -> ImportedApplication:
     """Compose files as the data of an application, not checked yet; raises InputError for what cannot be carried.
 
     ``files``: as ``docker compose -f FILE -f FILE`` takes them: a later one overrides those before it.
@@ -96,12 +96,12 @@ def read(files: list[Path]) -> Imported:
         data["data"] = extension.commands() | {"folder": str(document.folder.resolve())}
     if extension.paper_resources:
         data["paper_resources"] = extension.paper_resources
-    return Imported(document, data, dict(_places(services, names, readiness)))
+    return ImportedApplication(document, data, dict(_places(services, names, readiness)))
 
 
 def _profiles(files: list[Path]) -> list[str]:
     """The profiles that ``x-loadstone`` enables; compose itself takes them from ``COMPOSE_PROFILES``."""
-    extensions = [Source.read(file).data.get(EXTENSION) for file in files]
+    extensions = [ComposeSource.read(file).data.get(EXTENSION) for file in files]
     found = [it["profiles"] for it in extensions if isinstance(it, dict) and isinstance(it.get("profiles"), list)]
     return [str(name) for names in found for name in names]
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from loadstone.applications.compose_import.sources import Source, nearest
+from loadstone.applications.compose_import.sources import ComposeSource, nearest
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.allowed import is_allowed
 from loadstone.model.document import Document
@@ -34,7 +34,7 @@ class ComposeDocument(Document):
     """
 
     def __init__(self, files: list[Path], profiles: list[str], known_keys: list[str]) -> None:
-        given = [Source.read(file) for file in files]
+        given = [ComposeSource.read(file) for file in files]
         loaded = _load(given, profiles, known_keys)
         super().__init__("{}", files[0])
         self.data = loaded["project"]
@@ -110,13 +110,13 @@ def _position(order: list[str], name: str) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def _beside(given: list[Source], file: Path) -> Source:
+def _beside(given: list[ComposeSource], file: Path) -> ComposeSource:
     """A file as it was named, if it was, so that messages name it alike."""
     named = (source for source in given if Path(source.file).resolve() == file.resolve())
-    return next(named, None) or Source.read(file)
+    return next(named, None) or ComposeSource.read(file)
 
 
-def _load(given: list[Source], profiles: list[str], known_keys: list[str]) -> Any:
+def _load(given: list[ComposeSource], profiles: list[str], known_keys: list[str]) -> Any:
     """The result of ``stone compose``; raises InputError with its message at the line that it speaks of."""
     flags = [flag for name in profiles for flag in ("--profile", name)]
     command = [str(stone_binary()), "compose", *flags, *(str(source.file) for source in given)]
@@ -131,7 +131,7 @@ def _load(given: list[Source], profiles: list[str], known_keys: list[str]) -> An
     raise InputError(sorted(problems, key=lambda problem: problem.line) or [unclear])
 
 
-def _problem(given: list[Source], text: str, known_keys: list[str]) -> Problem:
+def _problem(given: list[ComposeSource], text: str, known_keys: list[str]) -> Problem:
     """A message of the loader, at the line that it speaks of."""
     for source in given:
         text = text.removeprefix(f"validating {Path(source.file).resolve()}: ").strip()

@@ -17,7 +17,7 @@ _MERGE = "<<"
 _TAGS = ("!reset", "!override")
 
 
-class Source(Document):
+class ComposeSource(Document):
     """One compose file as it is written: merge keys are followed, variables and short forms stay."""
 
     def place(self, path: KeyPath, project: Any) -> KeyPath:
@@ -78,7 +78,7 @@ class Source(Document):
                 yield source
 
 
-def nearest(sources: list[Source], path: KeyPath, project: Any, text: str) -> Problem:
+def nearest(sources: list[ComposeSource], path: KeyPath, project: Any, text: str) -> Problem:
     """A problem at a path in the project, in the last of the files that has most of the path; in the first, if none."""
     places = [source.place(path, project) for source in sources]
     deepest = max(map(len, places))

@@ -1,6 +1,6 @@
 """Workloads from what people have: a description of an API (OpenAPI), and what a browser recorded (HAR).
 
-``openapi`` and ``har`` each read a file and return an ``Imported`` workload, which ``loadstone init`` writes as a file.
+``openapi`` and ``har`` each read a file and return an ``ImportedWorkload``, which ``loadstone init`` writes as a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedWorkload:
     """A workload as a file has it, the server that it is for, and what was left out."""
 
     url: str | None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from loadstone.applications.workload_import import Imported, counted, read, understood, unique
+from loadstone.applications.workload_import import ImportedWorkload, counted, read, understood, unique
 from loadstone.model import address
 from loadstone.model.errors import InputError
 
@@ -24,7 +24,7 @@ _PLACEHOLDER = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
 _LONGEST_NAME = 80
 
 
-def workload(file: Path, url: str | None = None) -> Imported:
+def workload(file: Path, url: str | None = None) -> ImportedWorkload:
     """The requests to the server at ``url``, by default to the one with the most. Raises InputError where there are
     none."""
     log = read(file).get("log")
@@ -35,7 +35,7 @@ def workload(file: Path, url: str | None = None) -> Imported:
         return _workload(file, entries, url)
 
 
-def _workload(file: Path, entries: list[Any], url: str | None) -> Imported:
+def _workload(file: Path, entries: list[Any], url: str | None) -> ImportedWorkload:
     recorded = [(urlsplit(str(entry["request"]["url"])), entry) for entry in entries]
     hosts = Counter(f"{where.scheme}://{where.netloc}" for where, _ in recorded if where.scheme in address.PORTS)
     if not hosts:
@@ -72,7 +72,7 @@ def _workload(file: Path, entries: list[Any], url: str | None) -> Imported:
     if not operations:
         raise InputError("\n".join([f"{file}: no request of it can be repeated", *notes]))
     description = f"Requests as often as {file.name} has them, in no order."
-    return Imported(wanted, {"description": description, "operations": operations}, notes)
+    return ImportedWorkload(wanted, {"description": description, "operations": operations}, notes)
 
 
 def _server(url: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from loadstone.applications.workload_import import Imported, counted, read, understood, unique
+from loadstone.applications.workload_import import ImportedWorkload, counted, read, understood, unique
 from loadstone.model import address
 from loadstone.model.base import abridged
 from loadstone.model.errors import InputError
@@ -20,7 +20,7 @@ class _NoExample(Exception):
     """A parameter that a request needs has no value."""
 
 
-def workload(file: Path) -> Imported:
+def workload(file: Path) -> ImportedWorkload:
     """The GETs of an API. Raises InputError where the file is no OpenAPI file, or no GET can be requested."""
     data = read(file)
     if not ({"openapi", "swagger"} & set(data) and isinstance(data.get("paths"), dict)):
@@ -29,7 +29,7 @@ def workload(file: Path) -> Imported:
         return _workload(file, data)
 
 
-def _workload(file: Path, data: dict[str, Any]) -> Imported:
+def _workload(file: Path, data: dict[str, Any]) -> ImportedWorkload:
     url, prefix = _server(data)
     operations: dict[str, Any] = {}
     others: list[str] = []
@@ -61,7 +61,9 @@ def _workload(file: Path, data: dict[str, Any]) -> Imported:
     if not operations:
         raise InputError("\n".join([f"{file}: has no GET that can be requested", *notes]))
     title = (data.get("info") or {}).get("title", file.name)
-    return Imported(url, {"description": f"The GETs of {title}, equally often.", "operations": operations}, notes)
+    return ImportedWorkload(
+        url, {"description": f"The GETs of {title}, equally often.", "operations": operations}, notes
+    )
 
 
 def _server(data: Mapping[str, Any]) -> tuple[str | None, str]:

@@ -1,6 +1,6 @@
 """Machines that are made for a study: journalled before they are requested, used as ``hosts``, and given back.
 
-What is the same for all providers is here; each provider is a ``Service``.
+What is the same for all providers is here; each provider is a ``CloudService``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say, Terms
 from loadstone.infrastructure.cloud import held, login, preparing
-from loadstone.infrastructure.cloud.service import Service
+from loadstone.infrastructure.cloud.service import CloudService
 from loadstone.infrastructure.hosts import Hosts
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach, Role
@@ -36,7 +36,7 @@ class MadeMachines(Infrastructure):
     software = frozenset(plugins.names("software"))
     follows = frozenset({"instances", "install"})
     makes_machines = True
-    service: ClassVar[type[Service]]
+    service: ClassVar[type[CloudService]]
     needs: ClassVar[tuple[str, ...]] = ()
     """Keys of ``cluster.instances`` that have no default here."""
     emulated: ClassVar[bool] = False
@@ -207,7 +207,7 @@ class MadeMachines(Infrastructure):
     def _marked(self, nodes: Sequence[Node]) -> list[Node]:
         return [node.model_copy(update={"emulated": self.emulated}) for node in nodes]
 
-    def _service(self, token: str, folder: Path) -> Service:
+    def _service(self, token: str, folder: Path) -> CloudService:
         return self.service(self._wanted, token, folder)
 
     def _names(self, managers: int) -> list[str]:

@@ -13,7 +13,7 @@ from loadstone.model.base import Model
 from loadstone.model.instances import Instances
 
 
-class Held(Model):
+class HeldMachines(Model):
     """``machines`` are names that were requested; with ``ready`` all of them were there."""
 
     token: str
@@ -50,9 +50,9 @@ class Held(Model):
         return f"{number} machine{'s' if number != 1 else ''} ({self.kind}, {self.where}): {state}, {until}{cost}"
 
 
-def begin(terms: Terms, where: str, instances: Instances, until: datetime | None) -> Held:
+def begin(terms: Terms, where: str, instances: Instances, until: datetime | None) -> HeldMachines:
     """Nothing requested yet, with a token of its own."""
-    return Held(
+    return HeldMachines(
         token=f"loadstone-{secrets.token_hex(6)}",
         where=where,
         owner=f"{getpass.getuser()}@{socket.gethostname()}",
@@ -65,18 +65,18 @@ def begin(terms: Terms, where: str, instances: Instances, until: datetime | None
     )
 
 
-def load(name: str) -> Held | None:
+def load(name: str) -> HeldMachines | None:
     """What the journal has under a name."""
     entry = journal.load(name)
     return None if entry is None else of(entry)
 
 
-def of(entry: journal.JournalEntry) -> Held:
+def of(entry: journal.JournalEntry) -> HeldMachines:
     """What an entry holds."""
-    return Held.model_validate(entry.facts)
+    return HeldMachines.model_validate(entry.facts)
 
 
-def save(name: str, implementation: str, held: Held) -> Held:
+def save(name: str, implementation: str, held: HeldMachines) -> HeldMachines:
     """Write it to the journal."""
     journal.save(
         journal.JournalEntry(
@@ -90,6 +90,6 @@ def save(name: str, implementation: str, held: Held) -> Held:
     return held
 
 
-def listed() -> dict[str, Held]:
+def listed() -> dict[str, HeldMachines]:
     """All that this user holds from this machine, by the journal's name."""
     return {entry.name: of(entry) for entry in journal.entries() if "machines" in entry.facts}

@@ -36,7 +36,7 @@ class Made:
     """The private key's file, where the provider made the key."""
 
 
-class Service(ABC):
+class CloudService(ABC):
     """One provider, with the user's own credentials, for the machines of one ``token``.
 
     ``folder`` is the deployment's own, where a provider that works by files keeps its state. What carries another token

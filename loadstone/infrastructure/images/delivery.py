@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loadstone.infrastructure.base import Access, Say
 from loadstone.infrastructure.images import archive
-from loadstone.infrastructure.images.engines import CannotPull, Held, ImageEngine, engine
+from loadstone.infrastructure.images.engines import CannotPull, HeldImage, ImageEngine, engine
 from loadstone.infrastructure.images.registry import Registry
 from loadstone.model.errors import PreflightError
 from loadstone.model.software import built_in
@@ -18,7 +18,7 @@ from loadstone.model.software import built_in
 _AT_ONCE = 4
 """Engines that are filled at the same time."""
 
-_Job = Callable[[ImageEngine], Held]
+_Job = Callable[[ImageEngine], HeldImage]
 """Sees to it that an engine has an image."""
 
 
@@ -80,20 +80,20 @@ def _loading(file: Path) -> _Job:
     contents = archive.read(file)
     same = (contents.config.digest, contents.manifest.digest)  # engines that keep images in containerd say the latter
 
-    def load(into: ImageEngine) -> Held:
+    def load(into: ImageEngine) -> HeldImage:
         held = into.find(contents.reference)
         if held is None or held.id not in same:
             into.load(file)
             held = into.find(contents.reference)
         if held is None or held.id not in same:
             raise PreflightError(f"the engine of {into.node} took {file}, but has no {contents.reference} of it")
-        return Held(held.id, "")
+        return HeldImage(held.id, "")
 
     return load
 
 
 def _pulling(name: str, plain: bool) -> _Job:
-    def pull(into: ImageEngine) -> Held:
+    def pull(into: ImageEngine) -> HeldImage:
         held = into.find(name)
         if held is None:
             try:

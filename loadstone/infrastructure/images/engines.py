@@ -28,7 +28,7 @@ INSTALL_CTR = "sudo apt-get install containerd"
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldImage:
     """An image that an engine holds. ``digest`` is what its registry calls it, empty if it never was in one."""
 
     id: str
@@ -47,7 +47,7 @@ class ImageEngine(ABC):
         self.address = address
 
     @abstractmethod
-    def find(self, reference: str) -> Held | None:
+    def find(self, reference: str) -> HeldImage | None:
         """The image of that name, if it is there."""
 
     @abstractmethod
@@ -67,14 +67,14 @@ def engine(node: str, address: str) -> ImageEngine:
 class DockerImages(ImageEngine):
     """Docker's engine, through its API."""
 
-    def find(self, reference: str) -> Held | None:
+    def find(self, reference: str) -> HeldImage | None:
         with self._session() as api:
             try:
                 image = api.inspect_image(reference)
             except ImageNotFound:
                 return None
             digests = image.get("RepoDigests") or [""]
-            return Held(str(image["Id"]), digests[0].rpartition("@")[2])
+            return HeldImage(str(image["Id"]), digests[0].rpartition("@")[2])
 
     def load(self, file: Path) -> None:
         with self._session() as api, file.open("rb") as content:
@@ -113,12 +113,12 @@ def _split(reference: str) -> tuple[str, str]:
 class ContainerdImages(ImageEngine):
     """containerd, through its own command line."""
 
-    def find(self, reference: str) -> Held | None:
+    def find(self, reference: str) -> HeldImage | None:
         listed = self._ctr("images", "ls", f"name=={full_name(reference)}").splitlines()[1:]
         if not listed:
             return None
         digest = listed[0].split()[2]
-        return Held(self._config(digest), digest)
+        return HeldImage(self._config(digest), digest)
 
     def _config(self, digest: str) -> str:
         """The digest of the configuration, which is what Kubernetes and Docker call an image by."""

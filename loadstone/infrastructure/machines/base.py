@@ -52,8 +52,8 @@ from loadstone.model.records.node.machine import (
 )
 from loadstone.model.records.node.replicas import Peaks, PeaksArgs, ReadArgs, Standing, Standings, Subject, WatchArgs
 from loadstone.model.records.node.tuning import (
-    Change,
     Difference,
+    KnobChange,
     KnobsAnswer,
     KnobsArgs,
     KnobValues,
@@ -349,7 +349,7 @@ class Machine:
         """What it has, what of these values it does not take, and what of it disturbs; changes nothing."""
         return self.ask("knobs", KnobsArgs(tuning=values), KnobsAnswer)[0]
 
-    def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[Change, ...]:
+    def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[KnobChange, ...]:
         """Set knobs until ``restore`` or the channel's end; ``say`` receives each knob's name. All or nothing."""
         args = TuneArgs(tuning=values, command=command)
         answer, _ = self.ask(

@@ -29,7 +29,7 @@ Progress = Callable[[str, str, bool], None]
 
 
 @dataclass(frozen=True)
-class Change:
+class TaskChange:
     """What a task changes on a host; in check mode, what it would change."""
 
     task: str
@@ -41,7 +41,7 @@ class Change:
 class HostOutcome:
     """What a playbook did on a host."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[TaskChange] = field(default_factory=list)
     clock: Mapping[str, Any] = field(default_factory=dict)
     """What keeps its clock: ``source`` and ``offset_us``, or ``trouble``."""
     trouble: Trouble | None = None
@@ -105,7 +105,9 @@ def _take(outcome: HostOutcome, kind: str, data: Mapping[str, Any]) -> None:
     elif kind == "runner_on_ok":
         outcome.clock = result.get("clock", outcome.clock)
         if result.get("changed"):
-            outcome.changes.append(Change(data["task"], str(result.get("msg", "")), tuple(_diff(result.get("diff")))))
+            outcome.changes.append(
+                TaskChange(data["task"], str(result.get("msg", "")), tuple(_diff(result.get("diff"))))
+            )
 
 
 def _diff(found: Any) -> Iterator[str]:

@@ -16,7 +16,7 @@ _GRACE_S = 10.0
 """It removes its files and writes its metrics."""
 
 
-class Part(Model):
+class StressorPart(Model):
     """The way to the node and, once its machine's journal has the stressor, its folder and control group.
 
     ``name`` is what the machine's journal calls the stressors of a trial.
@@ -35,7 +35,7 @@ class Part(Model):
         """Its command line."""
         return program.arguments(stressor, self.folder, self._report)
 
-    def spawned(self, name: str, stressor: Stressor, owner: str) -> Part:
+    def spawned(self, name: str, stressor: Stressor, owner: str) -> StressorPart:
         """Spawn it. Raises DeploymentError."""
         node, machine = self.node, self.machine
         begun = machine.begin(name, str(stressor), owner)

@@ -12,7 +12,7 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.machines import Machine, MachineLost, in_parallel
 from loadstone.infrastructure.stressors import program, used
-from loadstone.infrastructure.stressors.part import Part
+from loadstone.infrastructure.stressors.part import StressorPart
 from loadstone.infrastructure.stressors.program import Operations
 from loadstone.infrastructure.stressors.used import Readings
 from loadstone.model.base import Model
@@ -30,7 +30,7 @@ class _Started(Model):
     """What the journal at the desk has; ``name`` is what the machines' journals call it."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[StressorPart, ...]
     access: dict[str, str] = {}
     """``cluster``: the journal's name of the cluster of ours that the nodes are in."""
 
@@ -43,7 +43,7 @@ class Stressors:
         self._entry_name = journal.neighbour_name(name)
         self._started = _Started(
             name=f"{self._entry_name}-{secrets.token_hex(3)}",
-            parts=tuple(Part(node=node) for node in nodes),
+            parts=tuple(StressorPart(node=node) for node in nodes),
             access={"cluster": cluster} if cluster else {},
         )
         self._before: Readings | None = None
@@ -84,10 +84,10 @@ class Stressors:
         if self._before is not None:
             self.end_window()
         operations: dict[str, Operations | None] = {}
-        lost: list[Part] = []
+        lost: list[StressorPart] = []
 
-        def unless_lost(act: Callable[[Part], object]) -> Callable[[Part], None]:
-            def tried(part: Part) -> None:
+        def unless_lost(act: Callable[[StressorPart], object]) -> Callable[[StressorPart], None]:
+            def tried(part: StressorPart) -> None:
                 try:
                     act(part)
                 except MachineLost:
@@ -95,7 +95,7 @@ class Stressors:
 
             return tried
 
-        def interrupt(part: Part) -> None:
+        def interrupt(part: StressorPart) -> None:
             if part.folder:
                 operations[part.node.name] = part.interrupt(self._started.name)
 
@@ -143,7 +143,7 @@ class Stressors:
         return [f"{entry.name} (stressors on {', '.join(part.node.name for part in started.parts)})"]
 
 
-def _each_machine(act: Callable[[Part], object], parts: Sequence[Part]) -> None:
+def _each_machine(act: Callable[[StressorPart], object], parts: Sequence[StressorPart]) -> None:
     """Once for each machine: nodes may share one."""
     reaches = {part.node.reach.model_dump_json(): part for part in parts}
     in_parallel(act, list(reaches.values()))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from loadstone.infrastructure.machines import in_parallel
-from loadstone.infrastructure.stressors.part import Part
+from loadstone.infrastructure.stressors.part import StressorPart
 from loadstone.infrastructure.stressors.program import Operations
 from loadstone.model.interference import Stressor
 from loadstone.model.records.interference import NeighbourReading
@@ -21,16 +21,16 @@ class Readings(NamedTuple):
     standings: Mapping[str, Standing]
 
 
-def read(parts: Sequence[Part]) -> Readings:
+def read(parts: Sequence[StressorPart]) -> Readings:
     """Of all parts, side by side."""
-    standings = in_parallel(Part.read, parts)
+    standings = in_parallel(StressorPart.read, parts)
     return Readings(time.monotonic(), {part.node.name: each for part, each in zip(parts, standings, strict=True)})
 
 
 def between(
     before: Readings,
     after: Readings,
-    parts: Sequence[Part],
+    parts: Sequence[StressorPart],
     stressor: Stressor,
     operations: Mapping[str, Operations | None],
 ) -> list[NeighbourReading]:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
-from loadstone.model.records.node.tuning import Change, Difference, KnobsAnswer, KnobValues, Restored
+from loadstone.model.records.node.tuning import Difference, KnobChange, KnobsAnswer, KnobValues, Restored
 from loadstone.model.tuning import Tuning
 
 Answer = TypeVar("Answer")
@@ -25,7 +25,7 @@ class Tunable(Protocol):
     def boot(self) -> str:
         """Id of the kernel's boot."""
 
-    def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[Change, ...]:
+    def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[KnobChange, ...]:
         """Set knobs until ``restore`` or the channel's end; ``say`` receives each knob's name. All or nothing."""
 
     def verify(self) -> tuple[Difference, ...]:

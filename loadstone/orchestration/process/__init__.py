@@ -19,8 +19,16 @@ from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.records.audit import AuditRow
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.ports import Ports, free_ports
-from loadstone.orchestration.process.commands import Command, Place, Site, address, commands, rendered, symbolic_site
-from loadstone.orchestration.process.share import Part, Share, Started, StartedReplica, death, end
+from loadstone.orchestration.process.commands import (
+    Command,
+    NodePlace,
+    Site,
+    address,
+    commands,
+    rendered,
+    symbolic_site,
+)
+from loadstone.orchestration.process.share import MachinePart, Share, Started, StartedReplica, death, end
 from loadstone.orchestration.process.store_setup import find, inspect, program, version
 
 if TYPE_CHECKING:
@@ -139,13 +147,13 @@ class Process(Orchestrator):
             self._save(started)
         return self._attach()
 
-    def _part(self, node: str) -> Part:
+    def _part(self, node: str) -> MachinePart:
         """Where a machine has the programs; raises DeploymentError for one that it lacks."""
         machine = self._machine(node)
         programs = {name: program(machine, name, self.deployment.software[name]) for name in self._software(node)}
         if any(replica.stone and replica.node == node for replica in self.deployment.replicas):
             programs["stone"] = machine.stone
-        return Part(reach=self.deployment.node(node).reach, programs=programs)
+        return MachinePart(reach=self.deployment.node(node).reach, programs=programs)
 
     def _save(self, started: Started) -> None:
         journal.save(
@@ -379,5 +387,7 @@ class Process(Orchestrator):
 
 
 def _site(started: Started) -> Site:
-    places = {node: Place(part.programs, part.folder, part.group, part.user) for node, part in started.parts.items()}
+    places = {
+        node: NodePlace(part.programs, part.folder, part.group, part.user) for node, part in started.parts.items()
+    }
     return Site({replica.name: replica.ports for replica in started.replicas}, places)

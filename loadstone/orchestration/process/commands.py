@@ -24,7 +24,7 @@ _REPLICAS = "replicas.json"
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePlace:
     """What differs between machines: where programs lie, where data goes."""
 
     programs: Mapping[str, str]
@@ -40,7 +40,7 @@ class Site:
     """What differs between runs: the ports taken, and the place of each node."""
 
     ports: Ports
-    places: Mapping[str, Place]
+    places: Mapping[str, NodePlace]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def symbolic_site(deployment: Deployment) -> Site:
         if software.process is not None:
             programs[name] = software.process.program[-1].rpartition("/")[2].strip("{}")
     return Site(
-        preferred_ports(deployment), {node.name: Place(programs, "DATA", "GROUP", "USER") for node in deployment.nodes}
+        preferred_ports(deployment),
+        {node.name: NodePlace(programs, "DATA", "GROUP", "USER") for node in deployment.nodes},
     )
 
 
@@ -188,7 +189,7 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
 
 
 def _agent(
-    deployment: Deployment, replica: Replica, place: Place, ports: dict[str, int], limits: NodeLimits
+    deployment: Deployment, replica: Replica, place: NodePlace, ports: dict[str, int], limits: NodeLimits
 ) -> Command:
     """What shows the counters of its machine, and of the replicas there, to the Prometheus beside it."""
     names = [other.name for other in deployment.replicas if other.node == replica.node and place.group is not None]

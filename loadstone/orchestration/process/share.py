@@ -42,7 +42,7 @@ class StartedReplica(Model):
     ports: dict[str, int]
 
 
-class Part(Model):
+class MachinePart(Model):
     """Where a machine has a deployment, as the journal at the desk holds it."""
 
     reach: Reach
@@ -59,7 +59,7 @@ class Part(Model):
 class Share:
     """One machine's part of a deployment. ``name``: what the machine's journal calls it."""
 
-    def __init__(self, node: str, name: str, part: Part, password: str) -> None:
+    def __init__(self, node: str, name: str, part: MachinePart, password: str) -> None:
         self.node = node
         self.part = part
         self._name = name
@@ -70,7 +70,7 @@ class Share:
         """The machine."""
         return connect(self.node, self.part.reach)
 
-    def begin(self, digest: str, owner: str) -> Part:
+    def begin(self, digest: str, owner: str) -> MachinePart:
         """The part with what the machine gives to it: a folder and a control group."""
         begun = self.machine.begin(self._name, digest, owner)
         return self.part.model_copy(update=dict(begun))
@@ -200,7 +200,7 @@ class Started(Model):
 
     name: str
     """What the machines' journals call it: several desks may deploy the same on one machine."""
-    parts: dict[str, Part]
+    parts: dict[str, MachinePart]
     """By node."""
     replicas: tuple[StartedReplica, ...]
     password: str = ""

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from loadstone.analysis.environments import PercentileRow
+from loadstone.analysis.environments import EnvironmentPercentileRow
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -23,9 +23,9 @@ _TITLE = 34
 """Characters in a line of a panel's title."""
 
 
-def panels_of(rows: Iterable[PercentileRow]) -> dict[str, list[PercentileRow]]:
+def panels_of(rows: Iterable[EnvironmentPercentileRow]) -> dict[str, list[EnvironmentPercentileRow]]:
     """The rows by panel: one a load and combination of the other factors' levels."""
-    found: dict[str, list[PercentileRow]] = {}
+    found: dict[str, list[EnvironmentPercentileRow]] = {}
     for row in rows:
         title = fill(f"{row.beside} at {format.load(row)}" if row.beside else f"at {format.load(row)}", _TITLE)
         found.setdefault(title, []).append(row)
@@ -34,7 +34,7 @@ def panels_of(rows: Iterable[PercentileRow]) -> dict[str, list[PercentileRow]]:
 
 def curves(content: Content) -> Figure | None:
     """One panel a load, one line an environment."""
-    shown = dict(list(panels_of(content.rows(PercentileRow)).items())[:MOST])
+    shown = dict(list(panels_of(content.rows(EnvironmentPercentileRow)).items())[:MOST])
     every = [row for rows in shown.values() for row in rows]
     if not every:
         return None
@@ -56,7 +56,7 @@ def curves(content: Content) -> Figure | None:
     return figure
 
 
-def _curve(axes: Axes, rows: list[PercentileRow], place: int) -> None:
+def _curve(axes: Axes, rows: list[EnvironmentPercentileRow], place: int) -> None:
     x = [nines(row.percentile) for row in rows]
     axes.plot(x, [row.latency_ms for row in rows], color=_colour(place), linestyle=_line(place), linewidth=1.6)
     low, high = [style.known(row.latency_ms_low) for row in rows], [style.known(row.latency_ms_high) for row in rows]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from loadstone.analysis.history.series import Series
+from loadstone.analysis.history.series import RunSeries
 from loadstone.report.figures import style
 
 
-def course(series: Series) -> Figure:
+def course(series: RunSeries) -> Figure:
     """Each run with its 95 % interval, the changes as lines, other machines as dashed ones."""
     figure, (axes,) = style.panels([""], 1, 2.4)
     colour, change, quiet = style.COLOURS[0], style.COLOURS[1], style.QUIET
@@ -38,6 +38,6 @@ def course(series: Series) -> Figure:
     return figure
 
 
-def name(series: Series) -> str:
+def name(series: RunSeries) -> str:
     """``P99``, ``capacity``."""
     return series.quantity.upper() if series.unit == "ms" else series.quantity

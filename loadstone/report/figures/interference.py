@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from loadstone.analysis.interference import LevelRow
+from loadstone.analysis.interference import InterferenceRow
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -25,14 +25,14 @@ _BAND = 0.6
 """The part of a treatment's room in which its loads are spread."""
 
 
-def drawn(rows: Sequence[LevelRow]) -> list[str]:
+def drawn(rows: Sequence[InterferenceRow]) -> list[str]:
     """The treatments that have a latency to draw, in their order."""
     return list(dict.fromkeys(row.treatment for row in rows if row.p50_ms is not None))
 
 
 def levels(content: Content) -> Figure | None:
     """One panel a quantity, one line a treatment, one colour a load."""
-    rows = content.rows(LevelRow)
+    rows = content.rows(InterferenceRow)
     treatments = drawn(rows)[:MOST]
     if not treatments:
         return None
@@ -65,11 +65,11 @@ def levels(content: Content) -> Figure | None:
     return figure
 
 
-def _load(row: LevelRow) -> float:
+def _load(row: InterferenceRow) -> float:
     return float(row.clients or row.rate or 0.0)
 
 
-def _point(axes: Axes, y: float, row: LevelRow, column: str, colour: str) -> None:
+def _point(axes: Axes, y: float, row: InterferenceRow, column: str, colour: str) -> None:
     value, low, high = (getattr(row, f"{column}{end}") for end in ("", "_low", "_high"))
     if value is None:
         return
@@ -78,7 +78,7 @@ def _point(axes: Axes, y: float, row: LevelRow, column: str, colour: str) -> Non
     axes.plot([value], [y], "o", color=colour, markersize=5)
 
 
-def _limit(axes: Axes, rows: Sequence[LevelRow], column: str) -> None:
+def _limit(axes: Axes, rows: Sequence[InterferenceRow], column: str) -> None:
     """From 0; few runs have wide intervals, which must not push the points together."""
     values = [value for row in rows if (value := getattr(row, column)) is not None]
     ends = [end for row in rows if (end := getattr(row, f"{column}_high")) is not None]

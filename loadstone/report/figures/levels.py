@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from loadstone.analysis.distribution_rows import LevelRow
+from loadstone.analysis.distribution_rows import LevelDistanceRow
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.distributions import at_load
@@ -22,7 +22,7 @@ _PANELS = {"ad_p": "AD p-value", "ks_p": "KS p-value", "ad": "AD statistic", "ks
 
 def accuracy(content: Content) -> Figure | None:
     """Four panels a span: mean over pairs of runs as a line, from the least to the greatest as bars."""
-    rows = at_load(content.rows(LevelRow))
+    rows = at_load(content.rows(LevelDistanceRow))
     spans = list(dict.fromkeys(row.span for row in rows))[:MOST_SPANS]
     if not spans:
         return None
@@ -51,7 +51,7 @@ def accuracy(content: Content) -> Figure | None:
     return figure
 
 
-def _series(axes: Axes, rows: Sequence[LevelRow], column: str, index: int) -> None:
+def _series(axes: Axes, rows: Sequence[LevelDistanceRow], column: str, index: int) -> None:
     amounts = [row.amount for row in rows]
     low, middle, high = ([getattr(row, f"{column}_{end}") for row in rows] for end in ("min", "mean", "max"))
     colour = style.COLOURS[index]

@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 
 from loadstone.analysis.capacity import Score
 from loadstone.report.content import Content
-from loadstone.report.demand_rows import CurvePoint
+from loadstone.report.demand_rows import DemandPoint
 from loadstone.report.figures import style
 
 _LOOK = {"predicted": ("D", style.COLOURS[1]), "measured": ("o", style.COLOURS[0])}
@@ -44,7 +44,7 @@ def predictions(content: Content) -> Figure | None:
 
 def demands(content: Content) -> Figure | None:
     """CPU per request against the load, a colour a service; a panel a treatment."""
-    rows = content.rows(CurvePoint)
+    rows = content.rows(DemandPoint)
     if not rows:
         return None
     treatments = list(dict.fromkeys(row.treatment for row in rows))

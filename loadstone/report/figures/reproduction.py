@@ -8,7 +8,7 @@ from typing import Protocol
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from loadstone.analysis.reproduction_rows import PercentileRow
+from loadstone.analysis.reproduction_rows import BestFitPercentileRow
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.names import LINES, short
@@ -38,7 +38,7 @@ def shown_load(rows: Sequence[TreatedAtLoad]) -> tuple[float, int | None] | None
 
 def percentiles(content: Content) -> Figure | None:
     """One panel for each span; a line for each treatment, and a band for the range of all its runs."""
-    everything = content.rows(PercentileRow)
+    everything = content.rows(BestFitPercentileRow)
     load = shown_load(everything)
     rows = [row for row in everything if (row.rate, row.clients) == load and row.percentile < 100]
     spans = list(dict.fromkeys(row.span for row in rows))[:MOST_SPANS]

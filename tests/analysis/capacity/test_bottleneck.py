@@ -11,7 +11,7 @@ import pytest
 
 from loadstone.analysis.capacity import Objective
 from loadstone.analysis.capacity.bottleneck import Pressed, Surroundings, calibrate
-from loadstone.analysis.capacity.replica import Cost, Server, breaking_point, simulate
+from loadstone.analysis.capacity.replica import RequestCost, Server, breaking_point, simulate
 from loadstone.model.slo import Slo
 from tests.analysis.capacity import quota
 
@@ -103,7 +103,7 @@ def test_nothing_is_calibrated_without_a_trial_at_rest():
 
 def test_a_server_without_a_quota_to_speak_of_is_m_m_1():
     """Two visits of 5 ms each at 60/s: a request sees the queue of an M/M/1 twice (Jackson with feedback)."""
-    server = Server(limit=10.0, replicas=1, cost=Cost(0.010, floor=1.0, falls=1.0), apart_s=0.5, speed=1.0)
+    server = Server(limit=10.0, replicas=1, cost=RequestCost(0.010, floor=1.0, falls=1.0), apart_s=0.5, speed=1.0)
     wide = Objective(((0.01, 9.0),), warm_s=20.0, window_s=400.0)
     found = simulate(server, 60.0, wide)
     assert found.latency_s.mean() == pytest.approx(0.5 + 2 * 0.005 / (1 - 0.6), rel=0.03)
@@ -111,7 +111,7 @@ def test_a_server_without_a_quota_to_speak_of_is_m_m_1():
 
 
 def test_more_quota_or_replicas_or_time_never_bears_less():
-    server = Server(limit=0.1, replicas=1, cost=Cost(0.00065, floor=0.35, falls=1.0), apart_s=0.001, speed=1.0)
+    server = Server(limit=0.1, replicas=1, cost=RequestCost(0.00065, floor=0.35, falls=1.0), apart_s=0.001, speed=1.0)
     bears = breaking_point(server, P99)
     assert breaking_point(replace(server, limit=0.2), P99) > 1.9 * bears
     assert breaking_point(replace(server, replicas=2), P99) == pytest.approx(2 * bears, rel=0.05)
@@ -126,19 +126,19 @@ def test_others_on_the_node_slow_a_burst_down():
 
 
 def test_each_doubling_of_a_batch_saves_as_much_again():
-    cost = Cost(0.001, floor=0.0, falls=1 / 3)
+    cost = RequestCost(0.001, floor=0.0, falls=1 / 3)
     assert [cost.of_batch(2**n) for n in range(3)] == pytest.approx([0.001, 0.001 / 2 ** (1 / 3), 0.001 / 4 ** (1 / 3)])
-    assert Cost(0.001, floor=0.4, falls=1.0).of_batch(1e9) == pytest.approx(0.0004)
+    assert RequestCost(0.001, floor=0.4, falls=1.0).of_batch(1e9) == pytest.approx(0.0004)
 
 
 def test_a_cost_in_bursts_is_that_of_the_batch_that_uses_them_up():
-    cost = Cost(0.001, floor=0.2, falls=0.5)
+    cost = RequestCost(0.001, floor=0.2, falls=0.5)
     each = cost.in_bursts(0.02)
     assert each == pytest.approx(cost.of_batch(0.02 / each), rel=0.02)
 
 
 def test_a_cost_at_rest_is_that_of_the_queue_of_m_m_1():
-    cost = Cost(0.001, floor=0.3, falls=1.0)
+    cost = RequestCost(0.001, floor=0.3, falls=1.0)
     assert cost.at_rest(0.0) == 0.001
     exact = 0.5 * sum(0.5**others * cost.of_batch(1 + others) for others in range(60))
     assert cost.at_rest(0.5) == pytest.approx(exact, rel=0.01)
@@ -146,5 +146,7 @@ def test_a_cost_at_rest_is_that_of_the_queue_of_m_m_1():
 
 def test_a_cost_that_falls_with_each_doubling_makes_a_quota_go_further_than_in_proportion():
     """As measured of Hotel Reservation: twice the quota bears 2.6 times as much, half of it bears a third."""
-    bears = [breaking_point(Server(limit, 1, Cost(0.00086, 0.12, 0.3), 0.002, 1.0), P99) for limit in (0.05, 0.1, 0.2)]
+    bears = [
+        breaking_point(Server(limit, 1, RequestCost(0.00086, 0.12, 0.3), 0.002, 1.0), P99) for limit in (0.05, 0.1, 0.2)
+    ]
     assert bears[1] / bears[0] > 2.4 and bears[2] / bears[1] > 2.4

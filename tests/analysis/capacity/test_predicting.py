@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from loadstone.analysis import summary
 from loadstone.analysis.capacity import (
-    CannotTell,
+    CannotFit,
     CapacityModel,
     Layout,
     Placed,
@@ -167,11 +167,11 @@ def test_nothing_is_reported_without_a_breaking_point_or_counters(tmp_path: Path
     folder = run_of(tmp_path, COSTS, POINT)
     (treatment,) = summary.treatments(open_run(folder))
     held = replace(treatment, trials=tuple(treatment.rows("held")))
-    with pytest.raises(CannotTell, match="every trial held"):
+    with pytest.raises(CannotFit, match="every trial held"):
         fit(open_run(folder), held)
     for place in (folder / "trials").iterdir():
         (place / "usage.json").unlink()
-    with pytest.raises(CannotTell, match="no trial that held has CPU counters"):
+    with pytest.raises(CannotFit, match="no trial that held has CPU counters"):
         fit(open_run(folder), treatment)
 
 

@@ -13,10 +13,10 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure
 from loadstone.infrastructure.cloud import held, login
 from loadstone.infrastructure.cloud.cloudlab import CloudLab
-from loadstone.infrastructure.cloud.service import Made, Service
+from loadstone.infrastructure.cloud.service import CloudService, Made
 from loadstone.infrastructure.cloud.vagrant import Vagrant
 from loadstone.infrastructure.hosts import Hosts
-from loadstone.infrastructure.preparation.playing import Change, HostOutcome
+from loadstone.infrastructure.preparation.playing import HostOutcome, TaskChange
 from loadstone.infrastructure.preparation.troubles import Trouble
 from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
@@ -28,7 +28,7 @@ MACHINES = "study-machines"
 """The journal's name of them."""
 
 
-class FakeService(Service):
+class FakeService(CloudService):
     """Machines are names."""
 
     usual_login = "root"
@@ -72,7 +72,7 @@ class Roles:
                 progress(host, task, True)
         if self.interrupted:
             raise Interrupted("interrupted while hosts were prepared")
-        outcomes = {name: HostOutcome([Change("packages", "install chrony")]) for name in inventory.hosts}
+        outcomes = {name: HostOutcome([TaskChange("packages", "install chrony")]) for name in inventory.hosts}
         for name, trouble in self.troubles.items():
             outcomes[name].trouble = trouble
         return outcomes

@@ -23,7 +23,7 @@ from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
-from loadstone.orchestration.process.share import Part, Started
+from loadstone.orchestration.process.share import MachinePart, Started
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.clusters]
@@ -230,7 +230,7 @@ def test_what_a_lost_host_kept_is_ended_before_the_next_trial(three: SshHosts, t
     made, there = provider(three, "a-study-cluster"), machine(three, "worker-3")
     there.begin("a-study-123456", "digest", "a test")
     there.spawn(SpawnArgs(deployment="a-study-123456", name="a-1", argv=("sleep", "1000")))
-    parts = {"worker-3": Part(reach=made._reach("worker-3"), programs={})}
+    parts = {"worker-3": MachinePart(reach=made._reach("worker-3"), programs={})}
     left = Started(name="a-study-123456", parts=parts, replicas=())
     entry = journal.JournalEntry(
         name="a-study-left-123456",

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.errors import LoadstoneError, PreflightError
 from loadstone.model.records.node.tuning import (
-    Change,
     Conditions,
     Difference,
     Knob,
+    KnobChange,
     KnobProblem,
     KnobsAnswer,
     KnobValues,
@@ -59,7 +59,7 @@ class FakeMachine:
         self.requests: list[str] = []
         self._set: dict[str, str] = {}
 
-    def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[Change, ...]:
+    def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[KnobChange, ...]:
         self.requests.append("tune")
         changes = []
         for knob, value in values.model_dump(exclude_none=True).items():
@@ -69,7 +69,9 @@ class FakeMachine:
                 raise self.refuses[knob]
             refused = "Input/output error" if knob in self.keeps else ""
             wanted = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-            changes.append(Change(knob=knob, file=f"/sys/{knob}", before=self.now[knob], set=wanted, refused=refused))
+            changes.append(
+                KnobChange(knob=knob, file=f"/sys/{knob}", before=self.now[knob], set=wanted, refused=refused)
+            )
             self.now[knob] = self.now[knob] if refused else wanted
         self._set = {change.knob: change.set for change in changes if not change.refused}
         self.left = TuningOwner(pid=1, started=1, command=command)

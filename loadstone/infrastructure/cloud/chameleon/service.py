@@ -12,7 +12,7 @@ from loadstone.infrastructure.base import Finding, Say
 from loadstone.infrastructure.cloud.chameleon import session
 from loadstone.infrastructure.cloud.chameleon.leases import Leases
 from loadstone.infrastructure.cloud.chameleon.network import Networking
-from loadstone.infrastructure.cloud.service import Made, Service, Size
+from loadstone.infrastructure.cloud.service import CloudService, Made, Size
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import DeploymentError, PreflightError
 
@@ -26,7 +26,7 @@ _FAILURES = 5
 """Answers in a row that are errors of the cloud, while nothing is requested but news."""
 
 
-class OpenStack(Service):
+class OpenStack(CloudService):
     """Servers carry the token in their metadata; key, group and lease are called by it."""
 
     usual_login = "cc"

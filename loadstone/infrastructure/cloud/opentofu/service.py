@@ -9,7 +9,7 @@ from datetime import datetime
 from loadstone.infrastructure.base import Finding, Say
 from loadstone.infrastructure.cloud import program
 from loadstone.infrastructure.cloud.opentofu import module
-from loadstone.infrastructure.cloud.service import Made, Service
+from loadstone.infrastructure.cloud.service import CloudService, Made
 from loadstone.model.errors import DeploymentError
 
 _PROGRAMS = ("tofu", "terraform")
@@ -19,7 +19,7 @@ _APPLY_S = 3600.0
 _QUICK_S = 300.0
 
 
-class Module(Service):
+class Module(CloudService):
     """The state lies in the deployment's folder; all that is made carries the token in its name."""
 
     usual_login = "root"

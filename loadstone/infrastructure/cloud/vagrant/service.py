@@ -8,7 +8,7 @@ from datetime import datetime
 
 from loadstone.infrastructure.base import Finding, Say
 from loadstone.infrastructure.cloud import program
-from loadstone.infrastructure.cloud.service import Made, Service, Size
+from loadstone.infrastructure.cloud.service import CloudService, Made, Size
 from loadstone.infrastructure.cloud.vagrant import vagrantfile
 from loadstone.model.errors import DeploymentError
 
@@ -17,7 +17,7 @@ _DOWN_S = 900.0
 _QUICK_S = 300.0
 
 
-class VagrantMachines(Service):
+class VagrantMachines(CloudService):
     """Vagrant's own state is in the deployment's folder, and its machines are called by the token."""
 
     usual_login = "vagrant"

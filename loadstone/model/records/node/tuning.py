@@ -43,7 +43,7 @@ class TuneArgs(Model):
     command: str
 
 
-class Change(Model):
+class KnobChange(Model):
     """One value that was set, or why the kernel kept the one before."""
 
     knob: str
@@ -56,7 +56,7 @@ class Change(Model):
 class TuneAnswer(Model):
     """All values that a tuning sets."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[KnobChange, ...]
 
 
 class Difference(Model):

@@ -23,7 +23,7 @@ POLICY = "/usr/sbin/policy-rc.d"
 MARK = "# Loadstone installs packages: no service is started\n"
 
 
-class Failed(Exception):
+class AptFailed(Exception):
     """A message for the user, with apt's own."""
 
 
@@ -52,7 +52,7 @@ class Packages:
         code, planned, why = self._apt("-s", *arguments)
         if code:
             broken = [line for line in (updated + complaint).splitlines() if line[:2] in ("E:", "W:")]
-            raise Failed(f"no package source has {', '.join(missing)}: {_last(why)}\n" + "\n".join(broken[:3]))
+            raise AptFailed(f"no package source has {', '.join(missing)}: {_last(why)}\n" + "\n".join(broken[:3]))
         self._remember(planned)
         self._quietly([*APT, *arguments], f"{', '.join(missing)} cannot be installed")
 
@@ -67,10 +67,10 @@ class Packages:
             if not code:
                 break
         else:
-            raise Failed(f"the packages cannot be removed: {_last(why)}")
+            raise AptFailed(f"the packages cannot be removed: {_last(why)}")
         others = set(re.findall(r"^(?:Remv|Purg) (\S+)", planned, re.MULTILINE)) - there
         if others:
-            raise Failed(f"{', '.join(sorted(others))} needs packages that were installed here: remove it first")
+            raise AptFailed(f"{', '.join(sorted(others))} needs packages that were installed here: remove it first")
         self._run([*APT, *arguments], "the packages cannot be removed")
         ours = set(self.recorded["installed"]) - set(self.recorded["settings"])
         if left := sorted(ours & self._in_state("config-files")):
@@ -116,7 +116,7 @@ class Packages:
         if code and "Unable to fetch" in why:
             trouble = f"no package source answers: {trouble}"
         if code:
-            raise Failed(f"{trouble}: {_last(why or text)}")
+            raise AptFailed(f"{trouble}: {_last(why or text)}")
 
 
 def _is_ours() -> bool:
@@ -156,7 +156,7 @@ def main() -> None:
             packages.restore()
         again = f"; install {', '.join(removed)} again" if removed else ""
         module.exit_json(changed=changed, msg=f"remove {', '.join(before)}{again}" if changed else "")
-    except Failed as failed:
+    except AptFailed as failed:
         module.fail_json(msg=str(failed))
 
 
