@@ -45,6 +45,7 @@ func (r *run) findings(o offers, c *collector) (*result.Findings, error) {
 		for i := range f.Series {
 			f.Series[i].Add(w.recorder.series[i])
 		}
+		f.Answers += w.recorder.whole
 		w.recorder.rates(f.Rates.Histogram, w.end)
 		if found := w.recorder.counted; found != nil && found.ToNs > 0 {
 			f.Counted = f.Counted.And(found)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -81,6 +82,22 @@ func TestTextFormats(t *testing.T) {
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".part") || entry.Name() == "requests.parquet" {
 			t.Errorf("%s is there", entry.Name())
+		}
+	}
+}
+
+// Answers that come after the window are not among its requests, whatever their status.
+func TestTextOfLateAnswers(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(conn net.Conn, _ string, _ int) bool {
+		time.Sleep(700 * time.Millisecond) // longer than the window
+		return raw("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", true)(conn, "", 0)
+	})
+	_, dir := drive(t, s.plan(t, map[string]any{"arrival": rate("constant", 20), "connections": 10, "drain_s": 60}))
+	text, err := os.ReadFile(filepath.Join(dir, "wrk2.txt"))
+	for _, want := range []string{"  0 requests in 500.00ms", "responses: 10\n", "Requests/sec:      0.00"} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v: no %q in\n%s", err, want, text)
 		}
 	}
 }

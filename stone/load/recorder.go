@@ -80,7 +80,8 @@ type recorder struct {
 	offered   [result.Batches]int64        // by intended time: see tally.offered
 	answered  [result.Batches]int64        // by the time of answering: requests that are settled, in whatever way
 	completed [result.Batches]int64        // ... and well
-	perSecond []int64                      // ... the same for each whole second of the window
+	whole     int64                        // answers of any status that came within the window
+	perSecond []int64                      // ... the same for each whole second of it
 	series    [result.Steps]result.Slice   // by intended time: good answers, for a look at how the latency went
 	own       *hdr.Histogram               // lateness that no busy connection explains
 	lessOwn   *hdr.Histogram               // latency less the own delay; nil without an SLO
@@ -188,11 +189,20 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	r.unburdened(latency - x.delay)
 	r.log.add(x, at, outcomeOf(latency <= r.timeout))
 	r.settled(at, x)
+	r.came(at)
 	if batch := r.batch(at); batch < result.Batches && latency <= r.timeout {
 		r.completed[batch]++
-		if second := max(at-r.schedule.From, 0) / 1e9; second < int64(len(r.perSecond)) {
-			r.perSecond[second]++
-		}
+	}
+}
+
+// came notes a whole answer of any status.
+func (r *recorder) came(at int64) {
+	if r.batch(at) >= result.Batches {
+		return
+	}
+	r.whole++
+	if second := max(at-r.schedule.From, 0) / 1e9; second < int64(len(r.perSecond)) {
+		r.perSecond[second]++
 	}
 }
 
@@ -204,7 +214,7 @@ func (r *recorder) concluded(x *exchange) {
 	}
 }
 
-// rates adds up how many good answers came in each whole second of the window until the run ended.
+// rates adds up how many answers came in each whole second of the window until the run ended.
 func (r *recorder) rates(to *hdr.Histogram, end int64) {
 	for second, answers := range r.perSecond {
 		if r.schedule.From+int64(second+1)*1e9 <= end {
@@ -230,6 +240,9 @@ func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
 		r.blame(cause, x.op, example)
 	}
 	r.log.add(x, at, outcome)
+	if x.status != 0 {
+		r.came(at)
+	}
 	r.unanswered(x.op, x.at)
 	excused := cause == errTimeout && r.excused(x, at-x.at) // an error is none of the generator's, however late
 	if excused {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -11,16 +12,19 @@ import (
 	"loadstone.dev/stone/load/schedule"
 )
 
-// Slivers of a second, at the window's end or where a run was stopped, are no seconds.
+// Rates are of answers of any status that came within the window. Slivers of a second, at its end or where a run was
+// stopped, are no seconds.
 func TestRatesAreOfWholeSeconds(t *testing.T) {
 	plan := &Plan{TimeoutS: 5}
 	from := int64(0.3e9)
 	r := newRecorder(plan, schedule.Schedule{From: from, To: from + 3.4e9}, 1)
-	for at := from; at < from+3.4e9; at += 1e7 { // 100 a second, the first of them due before the window
+	for at := from; at < from+5e9; at += 2e7 { // 100 a second, the first of them due before the window, the last after it
 		r.answeredWell(&exchange{at: at - 1e6, sentAt: at - 1e6, measured: true}, at)
+		r.failed(&exchange{at: at - 1e6, sentAt: at - 1e6, measured: true, status: 500}, at, errors.New("status 500"), nil)
+		r.failed(&exchange{at: at - 1e6, sentAt: at - 1e6, measured: true}, at, request.ErrNoAnswer, nil)
 	}
-	if !slices.Equal(r.perSecond, []int64{100, 100, 100}) {
-		t.Errorf("answers by second: %v", r.perSecond)
+	if !slices.Equal(r.perSecond, []int64{100, 100, 100}) || r.whole != 340 {
+		t.Errorf("%d answers, by second: %v", r.whole, r.perSecond)
 	}
 	for _, c := range []struct{ end, seconds int64 }{{9e9, 3}, {from + 3e9, 3}, {from + 2.999e9, 2}, {from + 0.7e9, 0}} {
 		rates := result.NewRates()

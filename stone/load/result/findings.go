@@ -35,7 +35,8 @@ type Findings struct {
 	Offered     int64          `json:"offered"`
 	Kinds       []KindFindings `json:"kinds"`
 	Lateness    Histogram      `json:"lateness"`
-	Rates       Histogram      `json:"rates"`    // good answers of each thread in each whole second of the window
+	Answers     int64          `json:"answers"`  // whole ones of any status that came within the window
+	Rates       Histogram      `json:"rates"`    // of those, by each thread in each whole second
 	LessOwn     Histogram      `json:"less_own"` // latency less the own delay, with an SLO only; see summary
 	Batches     [Batches]Tenth `json:"batches"`
 	Series      [Steps]Slice   `json:"series"`
@@ -142,7 +143,7 @@ func (f *Findings) unheard(k *KindFindings) *hdr.Histogram {
 }
 
 const (
-	PartSchema   = 3
+	PartSchema   = 4
 	PartFile     = "part.json"
 	SummaryFile  = "summary.json"
 	LogFile      = "latency.hlog"

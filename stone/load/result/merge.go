@@ -191,6 +191,7 @@ func Sum(parts []*Findings) (*Findings, error) {
 		whole.Planned += p.Planned
 		whole.Offered += p.Offered
 		whole.Lateness.Merge(p.Lateness.Histogram)
+		whole.Answers += p.Answers
 		whole.Rates.Merge(p.Rates.Histogram)
 		whole.LessOwn.Merge(p.LessOwn.Histogram)
 		for i := range whole.Batches {

@@ -72,7 +72,7 @@ func (f *Findings) Text(s *Summary) (export.Text, error) {
 	}
 	t := export.Text{
 		Layout: plan.Wrk2Layout, URL: plan.Target, Threads: f.Generator.Threads, Connections: plan.Connections, Duration: schedule.Seconds(s.WindowS),
-		Latency: f.Intended(), Rates: f.Rates.Histogram, Answers: s.CompletedInWindow, Bytes: f.Generator.Bytes, Timeout: s.Counts.Timeouts,
+		Latency: f.Intended(), Rates: f.Rates.Histogram, Answers: f.Answers, Bytes: f.Generator.Bytes, Timeout: s.Counts.Timeouts,
 	}
 	for _, e := range f.Errors {
 		switch {
@@ -85,7 +85,6 @@ func (f *Findings) Text(s *Summary) (export.Text, error) {
 			t.Read += e.Count
 		}
 	}
-	t.Answers += t.Status
 	return t, nil
 }
 
