@@ -147,6 +147,45 @@ def test_an_import_along_the_arrows_is_none_of_our_business(module: str, line: s
     assert violations(module, line) == []
 
 
+def registered(*layers: str) -> set[str]:
+    """The names of implementations, by entry points."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    return {name for layer in layers for name in groups[f"loadstone.{layer}"]}
+
+
+def compared_names(module: str, source: str) -> list[str]:
+    """Where a module compares anything with the name of an orchestrator, an infrastructure or a software."""
+    names = registered("orchestrators", "infrastructure", "software")
+    sides: list[ast.expr] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            sides += [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchValue):
+            sides.append(node.value)
+    return [
+        f"{module}:{value.lineno} compares with {value.value!r}"
+        for side in sides
+        for value in getattr(side, "elts", [side])
+        if isinstance(value, ast.Constant) and value.value in names
+    ]
+
+
+def test_classes_declare_what_they_can_do_and_nothing_compares_their_names() -> None:
+    assert [found for module, source in modules() for found in compared_names(module, source)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fast = orchestrator == 'process'",
+        "far = infrastructure in ('hosts', 'existing')",
+        "match software:\n    case 'docker':\n        pass",
+    ],
+)
+def test_a_compared_name_is_noticed(line: str) -> None:
+    assert compared_names("loadstone.cli.run", f"name = 'process'\n{line}\n") != []
+
+
 def test_the_core_loads_no_implementation_and_no_plotting_at_second_hand() -> None:
     core = [module for module, _ in modules() if room(module) in CORE]
     script = f"import importlib, sys\nfor m in {core!r}: importlib.import_module(m)\nprint(*sys.modules)"

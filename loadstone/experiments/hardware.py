@@ -15,7 +15,7 @@ Hardware = dict[str, str]
 
 def of_hosts(nodes: Sequence[Node]) -> dict[str, Hardware]:
     """By node, for those with machines of their own. Machines that do not answer are left out: others report them."""
-    hosts = [node for node in nodes if node.reach.transport == "ssh"]
+    hosts = [node for node in nodes if node.reach.by_login]
     found = zip(hosts, in_parallel(_hardware, hosts), strict=True)
     return {node.name: hardware for node, hardware in found if hardware}
 

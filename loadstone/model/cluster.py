@@ -61,7 +61,8 @@ class Cluster(Model):
 class Reach(Model):
     """How a machine is reached: data, so that a journal can hold it."""
 
-    transport: Literal["here", "emulated", "ssh", "exec", "planned"] = "here"
+    transport: str = "here"
+    """``here``, ``emulated``, ``ssh``, ``exec``, the name of one that a package registers, or ``planned``."""
     options: dict[str, str] = {}
     """The transport's own: the host that ssh is given, the names of an emulated host's parts, the software of a cluster
     and where it answers. Of a ``planned`` machine, which is yet to be made, none."""
@@ -80,6 +81,11 @@ class Reach(Model):
     def through_cluster(self) -> bool:
         """Whether it is reached in a container, by the client of its cluster."""
         return self.transport == "exec"
+
+    @property
+    def by_login(self) -> bool:
+        """Whether it is a machine elsewhere on which anything can be started, as by SSH."""
+        return not (self.planned or self.local or self.through_cluster)
 
 
 class Node(Model):

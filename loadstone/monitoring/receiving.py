@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.infrastructure.hosts.claims import CLAIM
-from loadstone.infrastructure.machines import Machine, connect
+from loadstone.infrastructure.machines import Machine, connect, exec
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
@@ -124,6 +124,6 @@ def places(deployment: Deployment, desk: Node, receivers: int, forward: str | No
 
 
 def _receives(node: Node) -> bool:
-    """Whether a machine that is not this one can run a receiver: on Docker no container waits for it."""
+    """Whether a machine that is not this one can run a receiver: in a cluster, the container that waits on it."""
     reach = node.reach
-    return reach.transport == "ssh" or (reach.through_cluster and reach.options.get("software") != "docker")
+    return exec.kind(reach.options["software"]).waits if reach.through_cluster else reach.by_login

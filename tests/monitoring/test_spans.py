@@ -125,7 +125,13 @@ def test_a_client_of_the_cluster_receives_them_from_the_first_trial_on(
             return f"content of {path}".encode()
 
     desk, worker = deployment.nodes
-    client = desk.model_copy(update={"name": "load-1", "address": "10.0.0.9", "reach": Reach(transport="exec")})
+    client = desk.model_copy(
+        update={
+            "name": "load-1",
+            "address": "10.0.0.9",
+            "reach": Reach(transport="exec", options={"software": "kubernetes"}),
+        }
+    )
     deployment = deployment.model_copy(update={"nodes": (client, worker)})
     monkeypatch.setattr(receiving, "connect", lambda *_: Client())
     spans = Spans(Traces(), deployment, desk)

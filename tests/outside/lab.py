@@ -1,6 +1,7 @@
-"""A package outside of Loadstone: an infrastructure, a software and an orchestrator, found by entry points alone.
+"""A package outside of Loadstone: infrastructure, software, transport and orchestrator, found by entry points alone.
 
 Nodes are addresses of this machine, the software is a ``stone echo`` on each, and replicas are what answers there.
+``slot-1`` is reached by the client of the software, the others by a transport of the package.
 """
 
 from __future__ import annotations
@@ -8,19 +9,46 @@ from __future__ import annotations
 import contextlib
 import urllib.request
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provision, Say
-from loadstone.infrastructure.machines import Machine, connect
+from loadstone.infrastructure.machines import Machine, Transport, connect
+from loadstone.infrastructure.machines.exec import Exec
+from loadstone.infrastructure.paths import data_root
 from loadstone.infrastructure.software.base import Member, Software, await_until
 from loadstone.model.cluster import Cluster, Node, Reach
+from loadstone.model.deployment import Replica
 from loadstone.model.errors import PreflightError
 from loadstone.model.records.audit import AuditRow
 from loadstone.orchestration.base import Orchestrator
 
 FIRST_PORT = 17_923
+
+
+@dataclass(frozen=True)
+class Rail(Transport):
+    """A program on this machine; ``slot`` is which of its nodes is meant."""
+
+    slot: str
+    state: str
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        return ["env", f"SLOT={self.slot}", *argv]
+
+    def deliver(self, program: Path) -> str:
+        return str(program)
+
+    def node_options(self) -> list[str]:
+        return ["--state", self.state]
+
+
+class Inside(Rail, Exec):
+    """The client of a parrot is ``env``; its container is this machine."""
+
+    client = "env"
 
 
 class Rack(Infrastructure):
@@ -34,12 +62,16 @@ class Rack(Infrastructure):
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         client = Node(name="client", role="client", address="127.0.0.1", cpus=(0,), memory=2**30)
-        numbers = range(1, self.cluster.workers + 1)
-        update = {"role": "worker", "shared": True}
-        return [
-            client,
-            *(client.model_copy(update={"name": f"slot-{n}", "address": f"127.1.0.{n}", **update}) for n in numbers),
-        ]
+        return [client, *(self._slot(client, number) for number in range(1, self.cluster.workers + 1))]
+
+    def _slot(self, client: Node, number: int) -> Node:
+        name = f"slot-{number}"
+        way = {"slot": name, "state": str(data_root() / name)}
+        reach = Reach(transport="rail", options=way)
+        if number == 1:
+            reach = Reach(transport="exec", options={"software": Parrot.name, **way})
+        update = {"name": name, "role": "worker", "address": f"127.1.0.{number}", "shared": True, "reach": reach}
+        return client.model_copy(update=update)
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         nodes = self.sketch(software, managers)
@@ -77,6 +109,7 @@ class Parrot(Software):
     """A ``stone echo`` on each member."""
 
     name = "parrot"
+    inside = Inside
 
     def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
         return []
@@ -126,11 +159,18 @@ class Perch(Orchestrator):
                 replica=replica.name,
                 node=replica.node,
                 what="answers",
-                wanted="yes",
-                effective="yes" if answers(self.addresses(replica.service, "")[replica.index - 1]) else "no",
+                wanted=f"in {replica.node}",
+                effective=self._where(replica) if answers(address) else "no",
             )
             for replica in self.deployment.replicas
+            for address in [self.addresses(replica.service, "")[replica.index - 1]]
         ]
+
+    def _where(self, replica: Replica) -> str:
+        """The slot whose ``stone node`` answers for its node."""
+        node = self.deployment.node(replica.node)
+        environment = Path(f"/proc/{connect(node.name, node.reach).hello.pid}/environ").read_text().split("\0")
+        return next(f"in {value}" for key, _, value in (each.partition("=") for each in environment) if key == "SLOT")
 
     def events(self) -> list[str]:
         return []

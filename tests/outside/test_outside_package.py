@@ -1,4 +1,4 @@
-"""A package outside of Loadstone adds an orchestrator, an infrastructure and a software by entry points alone."""
+"""A package outside of Loadstone adds an orchestrator and all below it by entry points alone."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ ENTRY_POINTS = """\
 rack = loadstone_lab:Rack
 [loadstone.software]
 parrot = loadstone_lab:Parrot
+[loadstone.transports]
+rail = loadstone_lab:Rail
 [loadstone.orchestrators]
 perch = loadstone_lab:Perch
 """
@@ -66,8 +68,8 @@ def test_a_study_runs_on_what_the_package_adds(lab: User) -> None:
     (trial,) = lab.home.glob("results/*/*/trials/*")
     rows = json.loads((trial / "audit.json").read_text())
     assert [(row["replica"], row["node"], row["effective"]) for row in rows] == [
-        ("web-1", "slot-1", "yes"),
-        ("web-2", "slot-2", "yes"),
+        ("web-1", "slot-1", "in slot-1"),
+        ("web-2", "slot-2", "in slot-2"),
     ]
     assert_answered(json.loads((trial / "trial.json").read_text())["row"])
     assert json.loads(lab.runs("status", "--json").stdout)["deployments"] == []

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from loadstone import plugins
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
 from loadstone.infrastructure.machines.parallel import in_parallel
 from loadstone.infrastructure.machines.transport import Transport
@@ -33,7 +34,7 @@ __all__ = [
 _LATE = {"Completed": "base", "Machine": "base", "Watch": "watch"}
 """What is in which module; loaded when it is wanted, for it imports the records of all that is exchanged."""
 _TRANSPORTS = {"here": "Here", "emulated": "EmulatedTransport", "ssh": "Ssh", "exec": "of_software"}
-"""What makes it, by the name of its module."""
+"""What makes it, by the name of its module; packages register theirs as ``loadstone.transports``."""
 _machines: dict[str, Machine] = {}
 _lock = threading.Lock()
 
@@ -46,8 +47,12 @@ def __getattr__(name: str) -> Any:
 
 def transport(reach: Reach) -> Transport:
     """The way to a machine; loaded when it is wanted, for that to emulated hosts imports what makes them."""
-    module = importlib.import_module(f"{__name__}.{reach.transport}")
-    make: Callable[..., Transport] = getattr(module, _TRANSPORTS[reach.transport])
+    make: Callable[..., Transport]
+    if reach.transport in _TRANSPORTS:
+        module = importlib.import_module(f"{__name__}.{reach.transport}")
+        make = getattr(module, _TRANSPORTS[reach.transport])
+    else:
+        make = plugins.find("transports", reach.transport)
     return make(**reach.options)
 
 

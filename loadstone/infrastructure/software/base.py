@@ -13,6 +13,7 @@ from typing import ClassVar
 from loadstone.infrastructure import builds
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
 from loadstone.infrastructure.machines import Completed, Machine
+from loadstone.infrastructure.machines.exec import Exec
 from loadstone.infrastructure.software import room
 from loadstone.model.cluster import Cluster, Role
 from loadstone.model.errors import DeploymentError
@@ -111,6 +112,8 @@ class Software(ABC):
     manager_mib: ClassVar[int] = 0
     """Memory that a manager takes before anything is deployed, with some room."""
     worker_mib: ClassVar[int] = 0
+    inside: ClassVar[type[Exec] | None] = None
+    """The way into a container on a node, by the client of a cluster that was there; None where there is none."""
     clustered: ClassVar[bool] = True
     """Whether members become a cluster that has a way in; else they are machines and no more."""
     remote_api: ClassVar[bool] = False

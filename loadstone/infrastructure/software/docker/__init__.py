@@ -11,6 +11,7 @@ from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.software.base import Member, Software
 from loadstone.infrastructure.software.docker import context, engines
+from loadstone.infrastructure.software.docker.inside import ByDocker
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import LoadstoneError
 
@@ -19,6 +20,7 @@ class Docker(Software):
     """Compose runs on it."""
 
     name = "docker"
+    inside = ByDocker
     tools = engines.TOOLS
     worker_mib = 80
 

@@ -18,6 +18,7 @@ from loadstone.infrastructure.machines import Machine, in_parallel
 from loadstone.infrastructure.software.base import Member, Software, await_until
 from loadstone.infrastructure.software.kubernetes import found, managers, pause, workers
 from loadstone.infrastructure.software.kubernetes.certificates import PRIVATE, Certificates
+from loadstone.infrastructure.software.kubernetes.inside import ByKubernetes
 from loadstone.infrastructure.software.kubernetes.plan import DNS_READY_PORT, ClusterPlan
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError
@@ -31,6 +32,7 @@ class Kubernetes(Software):
     """Nodes are called like the members; managers run no pods."""
 
     name = "kubernetes"
+    inside = ByKubernetes
     tools: ClassVar[dict[str, str]] = {
         "containerd": "containerd",
         "ctr": "containerd",

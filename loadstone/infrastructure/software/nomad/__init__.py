@@ -14,6 +14,7 @@ from loadstone.infrastructure.software.docker import engines
 from loadstone.infrastructure.software.nomad import api, credentials, found
 from loadstone.infrastructure.software.nomad.api import NomadApi, Refused, Unreachable
 from loadstone.infrastructure.software.nomad.credentials import Secrets
+from loadstone.infrastructure.software.nomad.inside import ByNomad
 from loadstone.infrastructure.software.nomad.settings import (
     AGENTS_POLICY,
     CONSUL_PORT,
@@ -36,6 +37,7 @@ class Nomad(Software):
     """Nodes of Nomad and Consul are called like the members."""
 
     name = "nomad"
+    inside = ByNomad
     tools = engines.TOOLS
     builds: ClassVar[tuple[str, ...]] = ("consul", "nomad")
     remote_api = True
