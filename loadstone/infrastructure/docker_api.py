@@ -17,6 +17,7 @@ from docker.errors import APIError, DockerException
 from docker.utils import kwargs_from_env
 
 from loadstone.infrastructure import subprocesses
+from loadstone.infrastructure.failover import Unable, Unreachable
 from loadstone.model.errors import DeploymentError
 
 _ANSWER_S = 60
@@ -26,14 +27,6 @@ _WORK_S = 1800.0
 """For a command line that may pull images, start a whole application and wait for it, or stop one."""
 _TLS = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _KEPT = ("PATH", "HOME", "USER", "LANG", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
-
-
-class Unreachable(DeploymentError):
-    """An engine does not answer, or does not let us ask."""
-
-
-class Unable(DeploymentError):
-    """An engine answers that it cannot do that now: a manager without a leader, for one."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import ssl
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -21,34 +20,22 @@ from urllib3.exceptions import HTTPError
 
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Access
-from loadstone.model.errors import DeploymentError, PreflightError
+from loadstone.infrastructure.failover import Refused, Servers, Unable, Unreachable
+from loadstone.model.errors import PreflightError
 
 OWNER = "loadstone"
 """Whose fields those are that we apply (server-side apply)."""
 
 _ANSWER_S = (5.0, 30.0)
 """To connect, and for an answer."""
-_AGAIN_EVERY_S = 0.5
 _OVERLOADED = (429, 500, 502, 503, 504)
 _PATIENCE_S = 5.0
 _ELECTION_S = 60.0
 """Within which the others agree on who leads when a manager is lost, on a machine that is busy too."""
 
 
-class Unreachable(DeploymentError):
-    """No API server answers, or none that could do its work."""
-
-
-class Refused(DeploymentError):
-    """An API server understood a request and refused it; ``status`` is HTTP's."""
-
-    def __init__(self, status: int, message: str, remedy: str = "") -> None:
-        super().__init__(message, remedy)
-        self.status = status
-
-
 class KubernetesApi:
-    """One cluster. Every request can be repeated, so a server that fails is left for the next one.
+    """One cluster.
 
     ``kubeconfigs``: one for each API server. ``direct``: through no proxy, whatever the environment says.
     ``patience_s``: for how long it is tried again while none answers. Raises PreflightError for a kubeconfig that is
@@ -58,14 +45,13 @@ class KubernetesApi:
     def __init__(
         self, kubeconfigs: Sequence[str], context: str | None = None, direct: bool = False, patience_s: float = 0.0
     ) -> None:
-        self._clients = [_client(file, context, direct) for file in kubeconfigs]
+        self._servers = Servers(_client(file, context, direct) for file in kubeconfigs)
         self._patience_s = patience_s
-        self._current = 0
 
     @property
     def host(self) -> str:
         """The URL of the API server that answered last."""
-        return str(self._clients[self._current].configuration.host)
+        return str(self._servers.first.configuration.host)
 
     def get(self, path: str, **query: str) -> Any:
         """An object or a list; raises Refused with status 404 where there is none."""
@@ -104,45 +90,44 @@ class KubernetesApi:
     def _ask(
         self, method: str, path: str, query: dict[str, str], body: Any = None, kind: str = "", patient: bool = True
     ) -> bytes:
-        deadline = time.monotonic() + (self._patience_s if patient else 0)
-        while True:
-            for _ in self._clients:
-                try:
-                    return self._ask_one(method, path, query, body, kind)
-                except (HTTPError, OSError, ssl.SSLError) as error:
-                    failed = self._unreachable(error)
-                except ApiException as error:
-                    if error.status not in _OVERLOADED:
-                        raise self._refusal(error) from None
-                    failed = Unreachable(f"the Kubernetes API at {self.host} does not work: {_error_text(error)}")
-                self._current = (self._current + 1) % len(self._clients)
-            if time.monotonic() > deadline:
-                raise failed from None
-            time.sleep(_AGAIN_EVERY_S)
+        def request(client: ApiClient) -> bytes:
+            host = str(client.configuration.host)
+            try:
+                return _ask_one(client, method, path, query, body, kind)
+            except (HTTPError, OSError, ssl.SSLError) as error:
+                raise _unreachable(host, error) from None
+            except ApiException as error:
+                if error.status not in _OVERLOADED:
+                    raise _refusal(host, error) from None
+                raise Unable(f"the Kubernetes API at {host} does not work: {_error_text(error)}") from None
 
-    def _ask_one(self, method: str, path: str, query: dict[str, str], body: Any, kind: str) -> bytes:
-        client = self._clients[self._current]
-        headers = {"Accept": "application/json, */*", **({"Content-Type": kind} if kind else {})}
-        where = f"{path}?{urlencode(query)}" if query else path
-        request = client.param_serialize(method, where, header_params=headers, body=body, auth_settings=["BearerToken"])
-        response = client.call_api(*request, _request_timeout=_ANSWER_S)
-        response.read()  # type: ignore[no-untyped-call]
-        if not 200 <= response.status <= 299:
-            raise ApiException(http_resp=response)
-        return response.data or b""
+        return self._servers.ask(request, self._patience_s if patient else 0)
 
-    def _unreachable(self, error: Exception) -> Unreachable:
-        return Unreachable(
-            f"the Kubernetes API at {self.host} cannot be reached: {_reason(error)}",
-            "is the cluster running, and is this its kubeconfig? check with `kubectl cluster-info`",
-        )
 
-    def _refusal(self, error: ApiException) -> Refused:
-        if error.status == 401:
-            remedy = "log in again, or choose another context: kubectl config get-contexts"
-            return Refused(401, f"the Kubernetes API at {self.host} does not accept your credentials", remedy)
-        remedy = "ask who runs the cluster for the right to do that" if error.status == 403 else ""
-        return Refused(error.status or 0, f"Kubernetes: {_error_text(error)}", remedy)
+def _ask_one(client: ApiClient, method: str, path: str, query: dict[str, str], body: Any, kind: str) -> bytes:
+    headers = {"Accept": "application/json, */*", **({"Content-Type": kind} if kind else {})}
+    where = f"{path}?{urlencode(query)}" if query else path
+    request = client.param_serialize(method, where, header_params=headers, body=body, auth_settings=["BearerToken"])
+    response = client.call_api(*request, _request_timeout=_ANSWER_S)
+    response.read()  # type: ignore[no-untyped-call]
+    if not 200 <= response.status <= 299:
+        raise ApiException(http_resp=response)
+    return response.data or b""
+
+
+def _unreachable(host: str, error: Exception) -> Unreachable:
+    return Unreachable(
+        f"the Kubernetes API at {host} cannot be reached: {_reason(error)}",
+        "is the cluster running, and is this its kubeconfig? check with `kubectl cluster-info`",
+    )
+
+
+def _refusal(host: str, error: ApiException) -> Refused:
+    if error.status == 401:
+        remedy = "log in again, or choose another context: kubectl config get-contexts"
+        return Refused(401, f"the Kubernetes API at {host} does not accept your credentials", remedy)
+    remedy = "ask who runs the cluster for the right to do that" if error.status == 403 else ""
+    return Refused(error.status or 0, f"Kubernetes: {_error_text(error)}", remedy)
 
 
 def connect(access: Access) -> KubernetesApi:

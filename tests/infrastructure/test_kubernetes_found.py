@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from loadstone.infrastructure.existing import Existing
-from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, Unreachable, path_of
+from loadstone.infrastructure.failover import Refused, Unreachable
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, path_of
 from loadstone.infrastructure.software.kubernetes import found
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import PreflightError

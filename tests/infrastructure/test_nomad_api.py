@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.infrastructure.failover import Refused, Unreachable
 from loadstone.infrastructure.software.nomad import api
-from loadstone.infrastructure.software.nomad.api import Refused, Unreachable
 from tests.infrastructure.answering import Answering, answering
 
 UNREACHABLE = "http://127.0.0.1:1"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.infrastructure.docker_api import Engine, Unreachable
+from loadstone.infrastructure.docker_api import Engine
+from loadstone.infrastructure.failover import Unreachable
 from loadstone.infrastructure.machines import Machine
 from loadstone.model.cluster import Reach
 from loadstone.model.deployment import FoundReplica

@@ -15,7 +15,8 @@ import yaml
 
 from loadstone.experiments.plan import make_plan
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.kubernetes_api import Refused, connect
+from loadstone.infrastructure.failover import Refused
+from loadstone.infrastructure.kubernetes_api import connect
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.host import Host

@@ -21,7 +21,8 @@ from loadstone.applications import catalogue
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
-from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, connect
+from loadstone.infrastructure.failover import Refused
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, connect
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError

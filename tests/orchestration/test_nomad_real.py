@@ -18,9 +18,9 @@ import pytest
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
+from loadstone.infrastructure.failover import Refused
 from loadstone.infrastructure.software.nomad import api, credentials
 from loadstone.infrastructure.software.nomad import found as nomad_found
-from loadstone.infrastructure.software.nomad.api import Refused
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError, PreflightError

@@ -8,8 +8,10 @@ import pytest
 import requests
 from docker.errors import APIError
 
+from loadstone.infrastructure import failover
 from loadstone.infrastructure.base import Access
-from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable
+from loadstone.infrastructure.docker_api import Engine
+from loadstone.infrastructure.failover import Unable, Unreachable
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.swarm import managers as swarm_managers
 from loadstone.orchestration.swarm import removal
@@ -43,7 +45,7 @@ class Swarm:
                 return answer
 
         monkeypatch.setattr(swarm_managers, "Engine", Fake)
-        monkeypatch.setattr(swarm_managers, "_ASK_EVERY_S", 0)
+        monkeypatch.setattr(failover, "_AGAIN_EVERY_S", 0)
 
     def ask(self) -> Any:
         return Managers((FIRST, SECOND)).ask(lambda api: api)

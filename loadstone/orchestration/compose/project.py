@@ -11,7 +11,8 @@ import requests
 from docker.errors import APIError
 
 from loadstone.infrastructure.base import Access
-from loadstone.infrastructure.docker_api import Engine, Unreachable, docker_errors
+from loadstone.infrastructure.docker_api import Engine, docker_errors
+from loadstone.infrastructure.failover import Unreachable
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.containers import SERVICE_LABEL

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from loadstone.infrastructure import subprocesses
-from loadstone.infrastructure.docker_api import Engine, Unreachable, docker_errors
+from loadstone.infrastructure.docker_api import Engine, docker_errors
+from loadstone.infrastructure.failover import Unreachable
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, Unreachable, connect, not_ready
+from loadstone.infrastructure.failover import Refused, Unreachable
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, connect, not_ready
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import agent

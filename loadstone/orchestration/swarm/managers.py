@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, docker_errors
-from loadstone.model.errors import DeploymentError
+from loadstone.infrastructure.docker_api import Engine, docker_errors
+from loadstone.infrastructure.failover import Servers, Unable
 
 _LEADER_WITHIN_S = 30.0
 """Managers that lost their leader elect another within seconds."""
-_ASK_EVERY_S = 0.5
 
 T = TypeVar("T")
 
@@ -21,10 +19,10 @@ class Managers:
     """Questions to a swarm. One manager may be gone, others take over; a swarm without a majority answers nothing."""
 
     def __init__(self, addresses: tuple[str, ...]) -> None:
-        self._engines = [Engine(url) for url in addresses]
+        self._engines = Servers(Engine(url) for url in addresses)
 
     def ask(self, question: Callable[[Any], T]) -> T:
-        """What a manager answers; raises Unreachable or Unable if none does."""
+        """What a manager answers; raises Unreachable if none does."""
         return self._try(lambda engine: question(engine.api))
 
     def run(
@@ -39,17 +37,8 @@ class Managers:
         return self._try(with_a_leader).run(*command, given=given, folder=folder, variables=variables)
 
     def _try(self, step: Callable[[Engine], T]) -> T:
-        deadline = time.monotonic() + _LEADER_WITHIN_S
-        while True:
-            failures: list[DeploymentError] = []
-            for engine in list(self._engines):
-                try:
-                    with docker_errors(engine.url):
-                        return step(engine)
-                except (Unreachable, Unable) as error:
-                    failures.append(error)
-                    self._engines.append(self._engines.pop(0))  # from now on the next one is tried first
-            unable = [error for error in failures if isinstance(error, Unable)]
-            if not unable or time.monotonic() > deadline:
-                raise (unable or failures)[0]
-            time.sleep(_ASK_EVERY_S)
+        def request(engine: Engine) -> T:
+            with docker_errors(engine.url):
+                return step(engine)
+
+        return self._engines.ask(request, _LEADER_WITHIN_S, waits_for=Unable)

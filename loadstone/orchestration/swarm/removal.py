@@ -8,7 +8,8 @@ from typing import Any
 from docker.errors import APIError
 
 from loadstone.infrastructure.base import Access
-from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, docker_errors
+from loadstone.infrastructure.docker_api import Engine, docker_errors
+from loadstone.infrastructure.failover import Unreachable
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.docker import inside
 from loadstone.orchestration.swarm import tasks
@@ -40,7 +41,7 @@ def remove(access: Access, label: str) -> None:
                 because = f" ({', '.join(down)} does not answer)" if down else ""
                 raise DeploymentError(f"the swarm does not remove {', '.join(left[:5])}{because}", "try again later")
             time.sleep(_LOOK_EVERY_S)
-    except (Unreachable, Unable):
+    except Unreachable:
         if not access.cluster:
             raise
 
@@ -80,7 +81,7 @@ def _on_engines(engines: dict[str, Engine], label: str) -> list[str]:
                 containers = engine.api.containers(all=True, filters=filters)
                 left += [f"{container['Names'][0].strip('/')} on {node}" for container in containers]
                 left += [f"network {container['Name']} on {node}" for container in engine.api.networks(filters=filters)]
-        except (Unreachable, Unable):
+        except Unreachable:
             continue
     return left
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
+from loadstone.infrastructure.failover import Refused, Unreachable
 from loadstone.infrastructure.machines import Machine, in_parallel
 from loadstone.infrastructure.software.base import Member, Software, await_until
 from loadstone.infrastructure.software.docker import engines
 from loadstone.infrastructure.software.nomad import api, credentials, found
-from loadstone.infrastructure.software.nomad.api import NomadApi, Refused, Unreachable
+from loadstone.infrastructure.software.nomad.api import NomadApi
 from loadstone.infrastructure.software.nomad.credentials import Secrets
 from loadstone.infrastructure.software.nomad.inside import ByNomad
 from loadstone.infrastructure.software.nomad.settings import (

@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import requests
 
 from loadstone.infrastructure.base import Access
+from loadstone.infrastructure.failover import Refused, Servers, Unreachable
 from loadstone.infrastructure.software.nomad import credentials as saved
-from loadstone.model.errors import DeploymentError
 
 _RETRY_S = 30.0
 """How long a cluster may take to elect another leader."""
 _CONNECT_S = 5.0
 _ANSWER_S = 60.0
-_PAUSE_S = 0.25
 _LONGEST_COMPLAINT = 300
 _TRANSIENT = re.compile(
     r"leader|raft|not ready|no path to region|no servers|connection|broken pipe|EOF|timeout|deadline", re.IGNORECASE
 )
 """In the message of status 500 while a cluster elects a leader; other messages are permanent failures."""
-
-
-class Unreachable(DeploymentError):
-    """No server answers, or none of them can act."""
-
-
-class Refused(DeploymentError):
-    """A server refused; ``status`` is HTTP's."""
-
-    def __init__(self, status: int, message: str, remedy: str = "") -> None:
-        self.status = status
-        super().__init__(message, remedy)
 
 
 class NomadApi:
@@ -50,7 +36,7 @@ class NomadApi:
         self, software: str, addresses: Sequence[str], header: str, variable: str, token: str, retry_s: float
     ) -> None:
         self._software = software
-        self._addresses = list(addresses)
+        self._servers = Servers(addresses)
         self._variable = "" if token else variable
         self._retry_s = retry_s
         self._session = requests.Session()
@@ -80,25 +66,22 @@ class NomadApi:
         self._ask("DELETE", path, query)
 
     def _ask(self, method: str, path: str, query: dict[str, str], data: Any = None) -> requests.Response:
-        deadline = time.monotonic() + self._retry_s
-        while True:
-            complaints = []
-            for address in list(self._addresses):
-                try:
-                    answer = self._session.request(
-                        method, f"{address}{path}", params=query, json=data, timeout=(_CONNECT_S, _ANSWER_S)
-                    )
-                except (requests.RequestException, ValueError) as error:
-                    complaints.append(f"{address}: {_reason(error)}")
-                else:
-                    if answer.status_code < 500 or not _TRANSIENT.search(answer.text):
-                        self._check(address, answer)
-                        return answer
-                    complaints.append(f"{address}: {_message(answer)}")
-                self._addresses.append(self._addresses.pop(0))  # the server that answered last is tried first
-            if time.monotonic() > deadline:
-                raise Unreachable(f"{self._software} does not answer: {'; '.join(complaints)}")
-            time.sleep(_PAUSE_S)
+        def request(address: str) -> requests.Response:
+            try:
+                answer = self._session.request(
+                    method, f"{address}{path}", params=query, json=data, timeout=(_CONNECT_S, _ANSWER_S)
+                )
+            except (requests.RequestException, ValueError) as error:
+                raise Unreachable(f"{address}: {_reason(error)}") from None
+            if answer.status_code >= 500 and _TRANSIENT.search(answer.text):
+                raise Unreachable(f"{address}: {_message(answer)}")
+            self._check(address, answer)
+            return answer
+
+        try:
+            return self._servers.ask(request, self._retry_s)
+        except Unreachable as error:
+            raise Unreachable(f"{self._software} does not answer: {error.message}") from None
 
     def _json(self, answer: requests.Response) -> Any:
         try:

@@ -10,10 +10,10 @@ import psutil
 
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.failover import Unreachable
 from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.infrastructure.software.docker import context
 from loadstone.infrastructure.software.nomad import api
-from loadstone.infrastructure.software.nomad.api import Unreachable
 from loadstone.infrastructure.software.nomad.settings import CONSUL_PORT
 from loadstone.model.cluster import Node, Reach, Role
 from loadstone.model.errors import LoadstoneError, PreflightError
