@@ -22,8 +22,7 @@ from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import Provider, infrastructure_of
 from loadstone.infrastructure.base import Provision
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.machines import connect, this_machine
 from loadstone.model.document import Document
 from loadstone.model.guest import Accelerator
 from loadstone.model.records.node.replicas import Subject

@@ -14,6 +14,7 @@ from loadstone.cli import gating
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.cli.console import SafeConsole
 from loadstone.experiments import runs
+from loadstone.model.base import plural
 from loadstone.model.comparison import given_share
 from loadstone.model.errors import InputError
 from loadstone.report.console import bold
@@ -171,12 +172,11 @@ def _table(rows: list[EffectRow], noise: list[NoiseRow]) -> Table:
 
 def _verdict(row: EffectRow) -> str:
     """The verdict; for ``~`` the number of further pairs or runs that would decide."""
-    from loadstone.report import format
 
     if row.verdict != "cannot tell":
         return str(row.verdict)
     noun = "pair" if row.method == "paired" else "run"
-    return f"+{format.plural(row.needed, noun)}" if row.needed else ""
+    return f"+{plural(row.needed, noun)}" if row.needed else ""
 
 
 def _calibration(rows: list[CalibrationRow]) -> Table:

@@ -9,7 +9,7 @@ import typer
 from loadstone.cli.app import Json, out, print_json
 from loadstone.infrastructure import journal, temporary
 from loadstone.infrastructure.images.cache import folder as images_folder
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 
 EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up-hotel-reservation[/] one deployment."
 

@@ -11,6 +11,7 @@ import typer
 
 from loadstone.cli.app import out
 from loadstone.experiments.durable import writing
+from loadstone.model.base import plural
 from loadstone.model.errors import NotHeld, Undecided
 from loadstone.report import format
 
@@ -50,10 +51,10 @@ def require(results: Sequence[Gated], fail_undecided: bool) -> None:
     """Raise NotHeld where a gate failed; with ``fail_undecided`` Undecided where one cannot tell, or there is none."""
     failed = sum(result.answer == "failed" for result in results)
     if failed:
-        raise NotHeld(f"{failed} of {format.plural(len(results), 'gate')} failed")
+        raise NotHeld(f"{failed} of {plural(len(results), 'gate')} failed")
     undecided = sum(result.answer == "cannot tell" for result in results)
     if fail_undecided and (undecided or not results):
-        raise Undecided(f"{undecided} of {format.plural(len(results), 'gate')} cannot tell", _REMEDY)
+        raise Undecided(f"{undecided} of {plural(len(results), 'gate')} cannot tell", _REMEDY)
 
 
 def _what(result: Gated) -> str:

@@ -25,11 +25,11 @@ from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import first_infrastructure
 from loadstone.model import yaml12
 from loadstone.model.address import is_url, parsed
+from loadstone.model.base import plural
 from loadstone.model.document import Document, schema
 from loadstone.model.errors import InputError, grouped
 from loadstone.model.study import Settings, Study
 from loadstone.orchestration.base import Orchestrator
-from loadstone.report.format import plural
 
 EPILOG = (
     "Examples: [bold]loadstone init docker-compose.yml[/], [bold]loadstone init http://127.0.0.1:8080/search?q=tea[/], "

@@ -12,9 +12,10 @@ from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import costs, schedule
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.experiments.scales import scale_of
+from loadstone.model.base import plural
 from loadstone.model.document import Document
 from loadstone.model.errors import grouped
-from loadstone.report.format import clock, plural
+from loadstone.report.format import clock
 
 EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from loadstone.experiments.plan import Plan
+from loadstone.model.base import plural
 from loadstone.model.load import Closed
 from loadstone.model.trial_settings import TrialSettings
-from loadstone.report.format import plural
 
 
 def load_summary(plan: Plan) -> str:

@@ -67,8 +67,12 @@ class Display(Listener):
             self._show(
                 f" [dim]{event['t']:.0f}/{round(event['of']) or '?'} s[/]"
                 + (f"  sent {event['sent']:,}" if "sent" in event else "")
-                + (f"  P99 {_milliseconds(event['p99_ms'])}" if "p99_ms" in event else "")
-                + (f"  late sends {_milliseconds(event['lateness_p99_ms'])}" if event.get("lateness_p99_ms") else "")
+                + (f"  P99 {format.milliseconds(event['p99_ms'])}" if "p99_ms" in event else "")
+                + (
+                    f"  late sends {format.milliseconds(event['lateness_p99_ms'])}"
+                    if event.get("lateness_p99_ms")
+                    else ""
+                )
                 + (f"  errors {event['errors']:,}" if "errors" in event else "")
             )
 
@@ -120,8 +124,4 @@ def _numbers(row: TrialRow) -> str:
         return ""
     share = f"{100 * row.completed / row.offered:5.1f} %" if row.offered else f"{row.completed:,}"
     loop = " (closed loop)" if row.clients is not None else ""
-    return f"P99 {_milliseconds(row.p99_ms):>10}{loop}  completed {share}"
-
-
-def _milliseconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.1f} ms" if value < 1000 else f"{value / 1000:,.2f} s"
+    return f"P99 {format.milliseconds(row.p99_ms):>10}{loop}  completed {share}"

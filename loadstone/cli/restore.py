@@ -10,6 +10,7 @@ from loadstone.cli.app import Json, out, print_json, warn
 from loadstone.experiments import tuning
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.experiments.provisioning import nodes_of
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.document import Document
 
 EPILOG = "Examples: [bold]sudo loadstone restore[/], [bold]loadstone restore study.yaml[/]"
@@ -25,7 +26,7 @@ def command(
     """Restore kernel settings to their values before a study tuned them. A run does so when it ends."""
     plans = read_plans(Document.read(study)).values() if study is not None else ()
     nodes = [node for plan in plans for node in nodes_of(plan)]
-    machines = [tuning.this_machine()] if study is None else tuning.machines_of(nodes)[0]
+    machines = [this_machine()] if study is None else tuning.machines_of(nodes)[0]
     restored = tuning.recover(machines)
     if json:
         values = {

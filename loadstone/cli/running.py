@@ -28,8 +28,8 @@ from loadstone.experiments.provisioning import demands, infrastructure_of
 from loadstone.experiments.sessions import Session
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_version
+from loadstone.model.base import plural
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
-from loadstone.report.format import plural
 from loadstone.workloads.base import Driver
 
 

@@ -13,7 +13,7 @@ from loadstone.experiments.resume import look
 from loadstone.experiments.schedule import remaining
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.cloud import held
-from loadstone.report.format import plural
+from loadstone.model.base import plural
 
 EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-light --json[/]"
 

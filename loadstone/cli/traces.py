@@ -17,12 +17,12 @@ from loadstone.analysis.traced_rows import ClockOffset, PathTime, ServiceTimes
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.experiments import runs
 from loadstone.experiments.durable import writing
+from loadstone.model.base import plural
 from loadstone.model.errors import InputError
 from loadstone.model.records.observed import SpanCounts
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import format
 from loadstone.report.console import titled
-from loadstone.report.format import plural
 
 if TYPE_CHECKING:  # imports a compiler, which is slow
     from loadstone.analysis.traces import TraceAnalysis

@@ -14,10 +14,10 @@ from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments.plan import read_plans
 from loadstone.experiments.scales import scale_of
 from loadstone.model import yaml12
+from loadstone.model.base import plural
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem, grouped
 from loadstone.model.parts import SCALES
-from loadstone.report.format import plural
 
 EPILOG = (
     "Examples: [bold]loadstone validate studies/first-light.yaml --set trial.duration=30s[/], "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loadstone.experiments.tuning import this_machine
-from loadstone.infrastructure.machines import Machine, connect
+from loadstone.infrastructure.machines import Machine, connect, this_machine
 from loadstone.model.cluster import Node
 
 

@@ -9,6 +9,7 @@ from loadstone.experiments import durations, schedule
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demands, infrastructure_of
 from loadstone.infrastructure.base import Finding, Terms
+from loadstone.model.base import plural
 from loadstone.model.units import format_seconds
 
 _PREPARING_S = 1800.0
@@ -32,8 +33,8 @@ class MachineCost:
     def __str__(self) -> str:
         if self.terms is None:
             return "no machines are made for it"
-        hours, number = self.machine_hours, self.terms.machines
-        machines = f"{number} machine{'s' if number != 1 else ''} ({self.terms.kind})"
+        hours = self.machine_hours
+        machines = f"{plural(self.terms.machines, 'machine')} ({self.terms.kind})"
         if hours is None:
             return f"{machines}, for a time that the answers decide"
         price = self.terms.cost(hours) or "the provider tells no price (cluster.instances.price)"

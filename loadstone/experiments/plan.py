@@ -364,14 +364,6 @@ def read_plans(
     return found
 
 
-def read_plan(
-    file: Path | str, overrides: Sequence[str] | None = None, part: str | None = None, scale: str | None = None
-) -> tuple[Document, Plan]:
-    """A study file, or the one part of it, with ``--set`` overrides, resolved."""
-    document = Document.read(file)
-    return document, one_plan(document, overrides or (), part, scale)
-
-
 def one_plan(
     document: Document, overrides: Sequence[str] = (), part: str | None = None, scale: str | None = None
 ) -> Plan:

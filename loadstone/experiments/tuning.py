@@ -11,9 +11,10 @@ from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure import tuning
 from loadstone.infrastructure.base import Finding
-from loadstone.infrastructure.machines import Machine, MachineLost, connect
+from loadstone.infrastructure.machines import MachineLost, connect, this_machine
 from loadstone.infrastructure.tuning import Tunable
-from loadstone.model.cluster import Node, Reach
+from loadstone.model.base import plural
+from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError, PreflightError
 from loadstone.model.records.node.tuning import KnobChange, KnobValues, Restored
 from loadstone.model.trial import Treatment
@@ -138,11 +139,6 @@ def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
     return list(machines.values()), far
 
 
-def this_machine() -> Machine:
-    """The machine of the desk."""
-    return connect("this machine", Reach())
-
-
 def recover(machines: Sequence[Tunable]) -> dict[str, Restored]:
     """Set back what killed runs left, by machine. Raises PreflightError where another run tunes a machine."""
     restored, errors = tuning.on_each(tuning.distinct(machines), lambda machine: machine.restore())
@@ -156,8 +152,7 @@ def sentence(name: str, restored: Restored) -> str:
     owner = f"process {restored.owner.pid} ({restored.owner.command})"
     if restored.restarted:
         return f"{name} was rebooted since {owner} tuned it: its values are the kernel's defaults again"
-    number = len(restored.values)
-    return f"{owner} left {name} tuned: {number} value{'s' if number != 1 else ''} restored and verified"
+    return f"{owner} left {name} tuned: {plural(len(restored.values), 'value')} restored and verified"
 
 
 def findings(treatment: Treatment, nodes: Sequence[Node]) -> list[Finding]:

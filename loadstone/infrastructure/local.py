@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from loadstone.infrastructure.base import NO_SOFTWARE, Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cores import format_cores
-from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.base import Finding as StudyFinding
-from loadstone.model.cluster import Cluster, Node, Reach
+from loadstone.model.cluster import Cluster, Node
 from loadstone.model.errors import InputError
 from loadstone.model.units import format_memory
 
 if TYPE_CHECKING:
-    from loadstone.infrastructure.machines import Machine
     from loadstone.model.records.node.machine import Facts
 
 _ADDRESS = "127.0.0.1"
@@ -49,11 +48,6 @@ def by_neighbourhood(cores: tuple[int, ...], system: Path = Path("/sys/devices/s
             return 0, core, core
 
     return tuple(sorted(cores, key=place))
-
-
-def this_machine(state: str = "") -> Machine:
-    """The machine that Loadstone runs on; ``state``: of its node with that folder, not that of ``data_root()``."""
-    return connect("this machine", Reach(options={"state": state} if state else {}))
 
 
 class Local(Infrastructure):

@@ -26,6 +26,11 @@ def abridged(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + rest
 
 
+def plural(quantity: int, noun: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{quantity:,} {noun}" + ("" if quantity == 1 else "s")
+
+
 def did_you_mean(word: str, known: list[str]) -> str:
     """``; did you mean 'x'?`` when a known word is close or the same in another tool, else the list of those known."""
     same = [name for name in NAMES.get(word.lower(), ()) if name in known]

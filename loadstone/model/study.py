@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from loadstone.model import papers
 from loadstone.model.application import Resources
-from loadstone.model.base import Finding, Matches, Model, did_you_mean
+from loadstone.model.base import Finding, Matches, Model, did_you_mean, plural
 from loadstone.model.claim import Claim
 from loadstone.model.cluster import Cluster
 from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating
@@ -273,7 +273,7 @@ class Study(Settings):
                 yield where, "whether enough is known is seen after whole blocks; remove order: sequential"
         if self.comparison is not None and self.load.capacity is None:
             if trial.least < FEWEST_PAIRS:
-                text = f"{trial.least} {'pair' if trial.least == 1 else 'pairs'} can show no difference, however large"
+                text = f"{plural(trial.least, 'pair')} can show no difference, however large"
                 yield where, f"{text}; a comparison needs at least {FEWEST_PAIRS}, and 10 see more"
             if trial.order == "sequential":
                 yield ("trial", "order"), "a comparison needs blocks in which all treatments run; write interleaved"

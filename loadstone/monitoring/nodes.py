@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from loadstone.infrastructure.machines import Machine, Watch, connect, in_parallel
-from loadstone.model.cluster import Node, Reach
+from loadstone.infrastructure.machines import Machine, Watch, connect, in_parallel, this_machine
+from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.observing import Metrics
@@ -66,7 +66,7 @@ class Nodes(Collector):
         switch = orchestrator.access.switch if orchestrator.access is not None else ""
 
         def watch(recorded: _Recorded) -> Watch | None:
-            here = recorded.machine is _this_machine()
+            here = recorded.machine is this_machine()
             replicas = {name: subject for name, (node, subject) in subjects.items() if node in recorded.nodes}
             args = WatchArgs(
                 period_ms=round(1000 * self._metrics.period),
@@ -92,9 +92,9 @@ class Nodes(Collector):
         }
         local = [node.name for node in deployment.nodes if node.reach.local]
         named = [node.name for node in deployment.nodes if node.reach.local and node.role != "client"]
-        found = [_Recorded(_this_machine(), named[0], tuple(local), self._desk.cpus)] if named else []
+        found = [_Recorded(this_machine(), named[0], tuple(local), self._desk.cpus)] if named else []
         if guests:
-            found.append(_Recorded(_this_machine(), HOST, (HOST,), self._desk.cpus, guests))
+            found.append(_Recorded(this_machine(), HOST, (HOST,), self._desk.cpus, guests))
         for node in deployment.nodes:
             reached = node.role == "worker" or (node.role == "manager" and not node.reach.through_cluster)
             if reached and not node.reach.local:
@@ -120,10 +120,6 @@ class Nodes(Collector):
     def stop(self) -> None:
         in_parallel(lambda watch: watch.end(), self._watches.values())  # of a trial that was interrupted
         self._watches = {}
-
-
-def _this_machine() -> Machine:
-    return connect("this machine", Reach())
 
 
 def _what_is_missing(node: str, watch: Watch) -> Sequence[str]:

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from loadstone.infrastructure.cores import format_cores
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import NodeError
+from loadstone.infrastructure.machines import NodeError, this_machine
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, FoundReplica, Replica
 from loadstone.model.records.audit import AuditRow

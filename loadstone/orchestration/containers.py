@@ -28,7 +28,7 @@ from loadstone.orchestration import agent
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.environment import Files
-from loadstone.orchestration.reading import Reader
+from loadstone.orchestration.limits_reader import Reader
 from loadstone.orchestration.start_order import start_order
 
 LABEL = "loadstone.deployment"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from loadstone.infrastructure.cores import format_cores
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.infrastructure.qemu import monitor
 from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.deployment import Replica

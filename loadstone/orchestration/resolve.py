@@ -10,7 +10,7 @@ import loadstone
 from loadstone import plugins
 from loadstone.model import image
 from loadstone.model.application import Application, Resources, Service
-from loadstone.model.base import did_you_mean
+from loadstone.model.base import did_you_mean, plural
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import DATA, Deployment, Replica
 from loadstone.model.errors import InputError, PreflightError
@@ -183,7 +183,7 @@ def refuse_impossible(deployment: Deployment) -> None:
     for replica in deployment.replicas:
         node, limits = by_name[replica.node], replica.resources
         if limits.cpu is not None and limits.cpu > len(node.cpus):
-            cores = f"{len(node.cpus)} core{'s' if len(node.cpus) > 1 else ''}"
+            cores = plural(len(node.cpus), "core")
             short[_Shortage("cpu", f"{limits.cpu:g}", node.name, cores)].append(replica.service)
         if limits.memory is not None and limits.memory > node.memory:
             wanted, available = format_memory(limits.memory), format_memory(node.memory)

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from loadstone.analysis import claims as analysis
 from loadstone.analysis.claims import ClaimRow
 from loadstone.analysis.schema import table
+from loadstone.model.base import plural
 from loadstone.model.claim import Claim
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -42,7 +43,7 @@ def gather(content: Content) -> Section | None:
                 for text, mine in each.items()
             ]
         },
-        answers=[f"Of {format.plural(len(claims), 'claim')}: **{found}**."],
+        answers=[f"Of {plural(len(claims), 'claim')}: **{found}**."],
     )
 
 

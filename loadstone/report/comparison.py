@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from loadstone.analysis import comparison as analysis
 from loadstone.analysis.comparison import Compared, comparable, doubts
 from loadstone.analysis.comparison.tables import EffectRow, NoiseRow
+from loadstone.model.base import plural
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -133,7 +134,7 @@ class _Group:
 
 def _groups(found: Compared) -> Iterator[_Group]:
     for (treatment, _), rows in sentences.grouped(found.effects).items():
-        runs = format.plural(rows[0].runs, "pair" if found.method == "paired" else "run")
+        runs = plural(rows[0].runs, "pair" if found.method == "paired" else "run")
         yield _Group(f"{treatment} at {sentences.load(rows[0])}: {runs}", [_line(row) for row in rows])
 
 

@@ -9,6 +9,7 @@ from loadstone.analysis.comparison import Compared
 from loadstone.analysis.comparison.calibration import limits
 from loadstone.analysis.comparison.measured import ALL
 from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow
+from loadstone.model.base import plural
 from loadstone.report import format
 
 
@@ -104,7 +105,7 @@ def _treatment(rows: Sequence[EffectRow]) -> str:
 
 def _found(row: EffectRow) -> str:
     size = f"{change(row.ratio)} {interval(row)}".rstrip()
-    runs = format.plural(row.runs, "pair" if row.method == "paired" else "run")
+    runs = plural(row.runs, "pair" if row.method == "paired" else "run")
     if row.verdict in _DIRECTIONS:
         longer = change(row.ratio).lstrip("+-")
         return f"**{longer} {_DIRECTIONS[row.verdict]}** {interval(row)} ({runs}, {p(row.p_adjusted)})"
@@ -116,7 +117,7 @@ def _found(row: EffectRow) -> str:
 
 def _more(row: EffectRow) -> str:
     noun = "pair" if row.method == "paired" else "run"
-    more = format.plural(row.needed or 0, f"more {noun}")
+    more = plural(row.needed or 0, f"more {noun}")
     return f"about {more} would" if row.method == "paired" else f"about {more} of each would"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from loadstone.analysis.run import read_parts
 from loadstone.analysis.schema import TableRow, table
 from loadstone.model import parts
+from loadstone.model.base import plural
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.messages import brief
@@ -71,7 +72,7 @@ def _of_machine(content: Content) -> Iterator[DeviationRow]:
         here = "emulated: they share the cores of one machine"
         yield DeviationRow(cause="machine", setting="nodes", published="machines of their own", here=here)
     if content.evidence.waived:
-        here = f"{format.plural(content.evidence.waived, 'limit')} not applied, as announced"
+        here = f"{plural(content.evidence.waived, 'limit')} not applied, as announced"
         yield DeviationRow(cause="machine", setting="limits", published=None, here=here)
     for store in sorted({row.documents for row in trials if row.documents}):
         yield DeviationRow(cause="machine", setting="document store", published=None, here=store)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
+from loadstone.model.base import plural
+
 if TYPE_CHECKING:
     from loadstone.model.records.trial_row import TrialRow
 
@@ -139,11 +141,6 @@ def size(value: float | None) -> str:
             return f"{number(value)} {unit}"
         value /= 1024
     return f"{number(value)} TiB"
-
-
-def plural(quantity: int, noun: str) -> str:
-    """``1 trial``, ``2 trials``."""
-    return f"{quantity:,} {noun}" + ("" if quantity == 1 else "s")
 
 
 def digest(text: str) -> str:

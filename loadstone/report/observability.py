@@ -19,6 +19,7 @@ from loadstone.analysis.metrics.replicas import ServiceRow
 from loadstone.analysis.schema import OfTrial
 from loadstone.analysis.trace_cache import Traced
 from loadstone.analysis.traced_rows import TracedOperation, TracedService
+from loadstone.model.base import plural
 from loadstone.report import format, observability_tables
 from loadstone.report.content import Content
 from loadstone.report.observability_tables import AccountRow, PageTable, TableColumn, TimeRow, shown
@@ -49,7 +50,7 @@ class Observability:
         recorded = {row.node for row in self.content.rows(NodeRow) if row.shared_by is None}
         return {
             "window": window,
-            "nodes": format.plural(len(recorded), "node") if recorded else "All nodes share one machine",
+            "nodes": plural(len(recorded), "node") if recorded else "All nodes share one machine",
             "tested": _tested(self.content.rows(CstateRow)),
             "powered": _tested(self.content.rows(PowerRow)),
             "panels": ", of the first four treatments" if len(self.content.treatments) > 4 else "",
@@ -191,7 +192,7 @@ def gather(content: Content) -> Observability:
 
 def _tested(rows: Iterable[CstateRow | PowerRow]) -> str:
     count = len({row.node for row in rows if row.replicas})
-    return f"the {format.plural(count, 'node')} with replicas" if count != 1 else "the one node with replicas"
+    return f"the {plural(count, 'node')} with replicas" if count != 1 else "the one node with replicas"
 
 
 def _most_critical(row: TimeRow) -> float:

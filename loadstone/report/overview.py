@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loadstone.model.base import plural
 from loadstone.report import format
 from loadstone.report.content import Content
 
@@ -33,7 +34,7 @@ def rows(content: Content) -> list[Overview]:
                 treatment.label,
                 load(held) if held is not None else format.NOTHING,
                 load(broken) if broken is not None else "none tried",
-                f"{failed} of {format.plural(len(there), 'trial')}" if there else "",
+                f"{failed} of {plural(len(there), 'trial')}" if there else "",
             )
         )
     return found

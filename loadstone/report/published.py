@@ -12,6 +12,7 @@ from loadstone.analysis.metrics.minutes import MinuteRow
 from loadstone.analysis.published import PublishedRow
 from loadstone.analysis.schema import table
 from loadstone.model import papers
+from loadstone.model.base import plural
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import published as figure
@@ -82,7 +83,7 @@ def _value(row: PublishedRow) -> tuple[str | None, ...]:
 
 
 def _answer(paper: papers.Paper, here: Sequence[PublishedRow], found: int, count: int) -> str:
-    values = format.plural(count, "published value")
+    values = plural(count, "published value")
     if not here:
         return f"{paper.by}: none of the {values} was measured under its settings here."
     ratios = [end for row in here for end in (row.ratio_low, row.ratio_high) if end is not None]

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from loadstone.model.base import plural
 from loadstone.report import format
 
 
@@ -45,7 +46,7 @@ def _environment() -> Environment:
         "percent": format.percent,
         "duration": format.duration,
         "size": format.size,
-        "plural": format.plural,
+        "plural": plural,
         "digest": format.digest,
         "bold": bold,
         "sorting": _sorting,

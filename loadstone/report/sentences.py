@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.analysis import bounds, drift, summary
 from loadstone.analysis.summary import Searched, TreatmentSummary
+from loadstone.model.base import plural
 from loadstone.report import format
 from loadstone.report.content import Content
 
@@ -118,7 +119,7 @@ def _left_out(left: LeftOut) -> str:
 
 
 def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Searched) -> str:
-    trials = format.plural(len(searched.evidence) + len(searched.bracket), "trial")
+    trials = plural(len(searched.evidence) + len(searched.bracket), "trial")
     if searched.result is not None:
         capacity, point = (
             (format.rate(estimate.value), format.interval(estimate.low, estimate.high))
@@ -151,14 +152,14 @@ def _measured(treatment: TreatmentSummary) -> str:
 
 def _found_at_loads(content: Content, treatment: TreatmentSummary) -> str:
     valid = treatment.count("held") + treatment.count("not held")
-    trials = "its only valid trial" if valid == 1 else f"all of {format.plural(valid, 'trial')}"
+    trials = "its only valid trial" if valid == 1 else f"all of {plural(valid, 'trial')}"
     up_to, from_ = treatment.held_up_to, treatment.breaks_from
     name, kind, loop = (format.clients, "number", " in a closed loop") if content.closed else (format.rate, "rate", "")
     if from_ is None:
         return f"held {slo(content)} in {trials}{loop}, up to **{name(up_to)}**, the highest {kind} tried."
     there = [row for row in treatment.trials if row.load == from_ and row.valid]
     broke = sum(row.verdict == "not held" for row in there)
-    failed = f"at {name(from_)} {broke} of {format.plural(len(there), 'trial')} did not hold"
+    failed = f"at {name(from_)} {broke} of {plural(len(there), 'trial')} did not hold"
     if up_to is None:
         return f"did not hold {slo(content)}{loop} even at the lowest {kind}: {failed}."
     return f"held {slo(content)} in every trial{loop} up to **{name(up_to)}**; {failed}."
@@ -223,7 +224,7 @@ def _warnings(content: Content) -> Iterator[str]:
     of_trials = summary.trial_warnings(content.run.trials)
     for each in of_trials:
         others = "" if each.same else "; numbers differ, see the table of trials"
-        yield f"{each.text} ({format.count(each.trials)} of {format.plural(len(content.run.trials), 'trial')}{others})"
+        yield f"{each.text} ({format.count(each.trials)} of {plural(len(content.run.trials), 'trial')}{others})"
     known = {each.text for each in of_trials}
     # Of one that came again with another share, such as that of busy processors, the first.
     of_run = {re.sub(r"\d+ ?%", "%", text): text for text in reversed(content.run.provenance.warnings)}

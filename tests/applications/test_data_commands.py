@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from loadstone.applications import catalogue, data_commands
-from loadstone.experiments.plan import read_plan
 from loadstone.model.application import DataCommands
 from loadstone.model.errors import DeploymentError, InputError
+from tests.support.plans import read_plan
 
 COMPOSE = """\
 services:

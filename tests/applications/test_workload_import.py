@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from loadstone.applications.workload_import import har, openapi
-from loadstone.experiments.plan import read_plan
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.workload import Workload
 from tests.cli.conftest import RunCommand, say
+from tests.support.plans import read_plan
 
 __all__ = ["say"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,16 @@ from loadstone.cli.main import run_command
 
 
 class RunCommand:
-    """Runs a command; returns its exit code, standard output and standard error."""
+    """Runs a command; returns its exit code, standard output and standard error. ``before`` and ``after`` are
+    arguments of every command."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
+    def __init__(
+        self, capsys: pytest.CaptureFixture[str], before: Sequence[str] = (), after: Sequence[str] = ()
+    ) -> None:
+        self._capsys, self._before, self._after = capsys, before, after
 
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        code = run_command(list(arguments))
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        code = run_command([*self._before, *map(str, arguments), *self._after])
         text = self._capsys.readouterr()
         return code, text.out, text.err
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from loadstone.cli import compare
-from loadstone.cli.main import run_command
+from tests.cli.conftest import RunCommand
 from tests.synthetic import Synthetic
 from tests.trial_rows import effect_row
 
@@ -30,19 +30,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class RunCommand:
-    def __init__(self, capsys: pytest.CaptureFixture[str], results: Path) -> None:
-        self._capsys, self._results = capsys, results
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]:
-        code = run_command(["compare", *map(str, arguments), "--results", str(self._results)])
-        text = self._capsys.readouterr()
-        return code, text.out, text.err
-
-
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str], results: Path) -> RunCommand:
-    return RunCommand(capsys, results)
+    return RunCommand(capsys, ["compare"], ["--results", str(results)])
 
 
 def test_treatments_are_compared_with_the_baseline_and_that_with_itself(say: RunCommand) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from loadstone.applications import catalogue
 from loadstone.experiments import preflight
-from loadstone.experiments.plan import read_plan
 from tests.cli.conftest import RunCommand
+from tests.support.plans import read_plan
 
 COMPOSE = """\
 services:

@@ -168,7 +168,7 @@ def test_what_is_no_address_is_refused(say: RunCommand, tmp_path: Path, address:
 
 
 def test_an_https_address_is_loaded_over_tls_under_its_name(tmp_path: Path) -> None:
-    from loadstone.experiments.plan import read_plan
+    from tests.support.plans import read_plan
 
     (tmp_path / "study.yaml").write_text(study(8443, host="shop.example").replace("http://", "https://"))
     _, plan = read_plan(tmp_path / "study.yaml")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from loadstone.cli import init
-from loadstone.experiments.plan import read_plan
 from tests.cli.conftest import RunCommand
+from tests.support.plans import read_plan
 
 COMPOSE = """services:
   web:

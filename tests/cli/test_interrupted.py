@@ -31,7 +31,7 @@ from loadstone.cli.progress import Display
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.plan import read_plan
+from tests.support.plans import read_plan
 from loadstone.model.errors import DeploymentError
 from tests.experiments.fakes import FakeDriver, FakeInfrastructure, FakeOrchestrator
 

@@ -7,39 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.cli.main import run_command
+from loadstone.cli import restore
 from loadstone.experiments import preflight, tuning
 from loadstone.model.errors import PreflightError
 from loadstone.model.records.node.tuning import TuningOwner
+from tests.cli.conftest import RunCommand
 from tests.infrastructure.tuning.fake import AT_FIRST, FakeMachine
 
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")
 
 
-class RunCommand:
-    """Exit code and words of a command."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        code = run_command(list(arguments))
-        text = self._capsys.readouterr()
-        return code, text.out, text.err
-
-
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
     machine = FakeMachine("this machine")
-    monkeypatch.setattr(tuning, "this_machine", lambda: machine)
+    for module in (restore, tuning):
+        monkeypatch.setattr(module, "this_machine", lambda: machine)
     return machine
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunCommand:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "deployments"))
-    return RunCommand(capsys)
 
 
 def leave(machine: FakeMachine) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.cli.main import run_command
+from tests.cli.conftest import RunCommand
 from tests.made_traces import MS, START_NS, Application, span, write
 from tests.synthetic import Synthetic
 
@@ -36,19 +36,9 @@ def place_of(run: Path, rate: float) -> Path:
     return next(place for place in (run / "trials").iterdir() if trial_of(place)["rate"] == rate)
 
 
-class RunCommand:
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]:
-        code = run_command(["traces", *map(str, arguments)])
-        text = self._capsys.readouterr()
-        return code, text.out, text.err
-
-
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str]) -> RunCommand:
-    return RunCommand(capsys)
+    return RunCommand(capsys, ["traces"])
 
 
 def test_the_highest_load_that_held_is_shown(say: RunCommand, run: Path) -> None:

@@ -19,13 +19,14 @@ from loadstone.experiments import runs
 from loadstone.experiments.durations import Outlook
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
-from loadstone.experiments.plan import read_plan
 from loadstone.experiments.schedule import next_trial
+from loadstone.model.base import plural
 from loadstone.model.errors import Interrupted, PreflightError
-from loadstone.report.format import clock, load_of, plural
+from loadstone.report.format import clock, load_of
 from tests.cli.conftest import RunCommand
 from tests.experiments.fakes import SEARCH, write_study
 from tests.experiments.fakes import STUDY as STUDY_OF_ONE_REQUEST
+from tests.support.plans import read_plan
 from tests.trial_rows import trial_row
 
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")

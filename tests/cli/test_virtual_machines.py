@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.infrastructure.namespaces import Namespaces, emulated, network
 from loadstone.infrastructure.qemu import accelerator, guests, image
 from loadstone.infrastructure.qemu.accelerator import Tried

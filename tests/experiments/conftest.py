@@ -9,7 +9,6 @@ import pytest
 from loadstone import plugins
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
-from loadstone.experiments.plan import read_plan
 from tests.experiments.fakes import (
     Conduct,
     FakeDriver,
@@ -18,6 +17,7 @@ from tests.experiments.fakes import (
     Recorder,
     write_study,
 )
+from tests.support.plans import read_plan
 
 
 @pytest.fixture

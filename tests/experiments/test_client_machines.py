@@ -8,10 +8,11 @@ import pytest
 
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import client_machines
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import infrastructure_of, machine_needs
 from loadstone.model.cluster import Node
 from tests.experiments.fakes import STUDY, write_study
+from tests.support.plans import read_plan
 
 FAST = STUDY.replace("[100, 200, 300]", "[100, 50000]")
 HOSTS = """\

@@ -12,10 +12,10 @@ from rich.console import Console
 from loadstone.analysis.latency import RateRow
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import schedule
-from loadstone.experiments.plan import read_plan
 from loadstone.report import page, sentences, terminal
 from loadstone.report.content import gather
 from tests.experiments.fakes import CLOSED, Conduct, write_study
+from tests.support.plans import read_plan
 
 JUDGED = CLOSED.replace("closed:", "slo: {p99: 50ms}, closed:")
 

@@ -24,7 +24,7 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.durable import write_json
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
 from loadstone.model.records.audit import AuditRow
@@ -41,6 +41,7 @@ from tests.experiments.fakes import (
     Recorder,
     write_study,
 )
+from tests.support.plans import read_plan
 
 
 @pytest.fixture(autouse=True)

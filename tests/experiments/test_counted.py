@@ -14,7 +14,7 @@ from loadstone.analysis.run import trial_files
 from loadstone.analysis.schema import rows
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import durations, schedule
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.verdict import judge
 from loadstone.model.columns import columns_of
 from loadstone.model.load import Closed, Load
@@ -29,6 +29,7 @@ from loadstone.workloads.base import Offer
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import CLOSED, STUDY, Conduct, write_study
 from tests.experiments.test_verdict import changed
+from tests.support.plans import read_plan
 from tests.workloads.offers import offer
 
 OPEN = "rates: [100, 200, 300], slo: {p99: 50ms}"

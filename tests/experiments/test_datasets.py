@@ -9,13 +9,14 @@ import pytest
 
 from loadstone.experiments import deployment, runs, schedule
 from loadstone.experiments.deployment import Deployed
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.resume import reopen
 from loadstone.infrastructure.base import Provision
 from loadstone.model.cluster import Node
 from loadstone.model.errors import InputError
 from loadstone.model.workload import Workload
 from tests.experiments.fakes import SEEDED, STUDY
+from tests.support.plans import read_plan
 
 BOTH = STUDY.replace("scaling: [baseline, unlimited]", "dataset: [small, large]")
 FILES = STUDY.replace("scaling: [baseline, unlimited]", "dataset: [small, data/mine.mtx]")

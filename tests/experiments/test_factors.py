@@ -10,12 +10,13 @@ import pytest
 import yaml
 
 from loadstone.experiments import durations, runs, schedule, stored_plan
-from loadstone.experiments.plan import Plan, make_plan, read_plan
+from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import demands
 from loadstone.experiments.reference_treatments import reference_of
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.orchestration.process import Process
+from tests.support.plans import read_plan
 
 SERIES = [
     {"name": "40x6", "load.rates": [40], "trial.duration": "6s"},

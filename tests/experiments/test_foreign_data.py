@@ -9,8 +9,8 @@ import pytest
 from loadstone import plugins
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
-from loadstone.experiments.plan import read_plan
 from tests.experiments.fakes import FakeDriver, FakeInfrastructure, FakeOrchestrator, Managed, Recorder
+from tests.support.plans import read_plan
 
 STUDY = """\
 version: 1

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from loadstone.experiments import runs, schedule
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.resume import reopen
 from loadstone.model.arrival import Replay
 from loadstone.model.errors import InputError
 from tests.experiments.fakes import STUDY, write_study
+from tests.support.plans import read_plan
 
 SCRIPTED = STUDY.replace("factors: {scaling: [baseline, unlimited]}", "workload: scripts/mine.lua")
 AMONG = STUDY.replace("[baseline, unlimited]", "[baseline], workload: [get, scripts/mine.lua]")

@@ -13,13 +13,14 @@ from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interference.neighbour import beside, placed
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Neighbour
 from loadstone.model.records.summary import TrialSummary
 from loadstone.workloads.base import DriverError, Offer, Progress
 from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+from tests.support.plans import read_plan
 
 BESIDE = STUDY.replace("factors: {scaling: [baseline, unlimited]}", "interference: {application: shop, rate: 5}")
 

@@ -15,11 +15,12 @@ from loadstone import api
 from loadstone.cli.main import run_command
 from loadstone.experiments import runs, schedule, stored_plan
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan, read_plan, read_plans
+from loadstone.experiments.plan import Plan, read_plans
 from loadstone.experiments.resume import look, reopen
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from tests.experiments.fakes import STUDY, write_study
+from tests.support.plans import read_plan
 from tests.trial_rows import row_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -18,7 +18,7 @@ from loadstone.experiments import pruning, reference_treatments, runs, schedule,
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import FinishedTrial, Ledger
 from loadstone.experiments.next_trial import NextTrial, Outcome
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.predicting import nodes_of
 from loadstone.experiments.resume import reopen
 from loadstone.model.cluster import Cluster
@@ -28,6 +28,7 @@ from loadstone.report import content as contents
 from loadstone.report import page, sentences
 from loadstone.workloads.base import Offer, Progress
 from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+from tests.support.plans import read_plan
 
 COST_S, LIMIT = 0.0019, 0.5
 """At 250 requests/s the front end uses 95 % of its limit."""

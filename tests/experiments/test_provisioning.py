@@ -13,7 +13,7 @@ from loadstone import plugins
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Demand, demand
 from loadstone.infrastructure.base import Access
 from loadstone.model.errors import InputError
@@ -27,6 +27,7 @@ from tests.experiments.fakes import (
     Recorder,
     write_study,
 )
+from tests.support.plans import read_plan
 
 LAYERS = {
     "orchestrators": {"process": FakeOrchestrator, "swarm": Managed},

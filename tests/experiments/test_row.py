@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis.schema import schema
-from loadstone.experiments.plan import read_plan
 from loadstone.experiments.row import make_row
 from loadstone.experiments.schedule import fixed_trials
 from loadstone.experiments.trial_runner import Measured
@@ -22,6 +21,7 @@ from loadstone.model.records.observed import Observed
 from loadstone.model.records.summary import Generator, TrialSummary
 from loadstone.workloads.external import summarize
 from tests.experiments.fakes import CLOSED, STUDY, summary, write_study
+from tests.support.plans import read_plan
 from tests.workloads.offers import CLOSED as CLOSED_OUTPUT
 from tests.workloads.offers import closed, offer
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from loadstone.experiments import schedule
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.model.trial import Trial
 from tests.experiments.fakes import SEARCH, STUDY, write_study
+from tests.support.plans import read_plan
 from tests.trial_rows import row_of
 
 

@@ -13,7 +13,7 @@ from loadstone import plugins
 from loadstone.experiments import preflight, runs, tuning
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.tuning import Tuner
 from loadstone.infrastructure.base import Finding, Provision, Say
 from loadstone.infrastructure.machines import MachineLost
@@ -23,6 +23,7 @@ from loadstone.model.records.node.tuning import TuningOwner
 from loadstone.model.tuning import Tuning
 from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
 from tests.infrastructure.tuning.fake import AT_FIRST, FakeMachine
+from tests.support.plans import read_plan
 
 FACTOR = STUDY.replace("scaling: [baseline, unlimited]", "tuning: [off, {thp: never, irqs: [0]}, {smt: off}]").replace(
     "rates: [100, 200, 300]", "rates: [100]"

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from loadstone.experiments.plan import make_plan, read_plan
+from loadstone.experiments.plan import make_plan
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from tests.experiments.fakes import APPLICATION, STUDY, write_study
 from tests.model.wrong_files import Case, cases
+from tests.support.plans import read_plan
 
 TABLE = cases(Path(__file__).with_name("wrong-plans.txt"))
 

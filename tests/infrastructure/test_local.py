@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure.local import Local, by_neighbourhood, this_machine
+from loadstone.infrastructure.local import Local, by_neighbourhood
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import InputError
 

@@ -18,8 +18,7 @@ import pytest
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.machines import connect, this_machine
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.host import Host

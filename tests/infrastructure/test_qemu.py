@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from loadstone.infrastructure import qemu
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import MachineLost
+from loadstone.infrastructure.machines import MachineLost, this_machine
 from loadstone.infrastructure.namespaces import Namespaces, members_of
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.qemu import accelerator, guests, image

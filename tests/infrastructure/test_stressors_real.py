@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.infrastructure.stressors import Stressors
 from loadstone.infrastructure.stressors.program import arguments
 from loadstone.model.cluster import Node

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.applications import catalogue
-from loadstone.infrastructure.local import Local, this_machine
+from loadstone.infrastructure.local import Local
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.application import Application
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.deployment import Deployment

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import loadstone
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
@@ -18,7 +18,7 @@ from loadstone.model.records.node.replicas import InForce, Standing
 from loadstone.orchestration import agent, containers
 from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.kubernetes import Kubernetes
-from loadstone.orchestration.reading import Reader
+from loadstone.orchestration.limits_reader import Reader
 from tests.orchestration.conftest import deployed, parse, two_nodes
 from tests.orchestration.fake_containers import Fake
 from tests.support.standings import facts, standing, used

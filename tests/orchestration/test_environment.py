@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.environment import Environment
 from loadstone.model.records.node.deployments import SpawnArgs

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadstone.model.base import plural
 from loadstone.report import format
 
 finite = st.floats(min_value=1e-5, max_value=1e12)
@@ -87,4 +88,4 @@ def test_units():
     assert format.rate(1234.4) == "1,234 req/s"
     assert format.size(33_400_000_000) == "31.1 GiB"
     assert format.size(2**29) == "512 MiB"
-    assert format.plural(1, "trial") == "1 trial" and format.plural(1200, "trial") == "1,200 trials"
+    assert plural(1, "trial") == "1 trial" and plural(1200, "trial") == "1,200 trials"

@@ -19,8 +19,7 @@ import yaml
 from loadstone.experiments.trial_runner import mismatches
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.cores import format_cores
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.machines import connect, this_machine
 from loadstone.infrastructure.qemu import Qemu, guests, image
 from loadstone.model.cluster import Cluster
 from loadstone.model.guest import Vm

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from tests.orchestration import docker_clusters
 from tests.support import applications
 from tests.support.users import LOADSTONE, User

@@ -12,7 +12,7 @@ import pytest
 
 from loadstone.applications import catalogue
 from loadstone.experiments import schedule
-from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.plan import Plan
 from loadstone.model import dataset
 from loadstone.model.cluster import Node
 from loadstone.model.errors import Interrupted
@@ -23,6 +23,7 @@ from loadstone.workloads.base import Offer, TargetUnreachable
 from loadstone.workloads.members import LoadWorkerCommand, members
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import STUDY, write_study
+from tests.support.plans import read_plan
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from loadstone.analysis.capacity.layout import Layout, Station, stations
 from loadstone.analysis.capacity.objective import of_study
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.base import plural
 from loadstone.model.records.reading import Reading
 from loadstone.model.records.trial_row import TrialRow
 
@@ -292,7 +293,7 @@ def _doubts(station: Station, utilisation: float, found: Mapping[str, CpuDemand]
         pressed = [p for p in demand.points if station.capacity and p.cores > PRESSED * station.capacity]
         if len(loads) < WANTED_LOADS:
             doubts.append(
-                f"{station.name} is fitted from {len(loads)} load{'s' if len(loads) > 1 else ''} of at most 75 %;"
+                f"{station.name} is fitted from {plural(len(loads), 'load')} of at most 75 %;"
                 f" {WANTED_LOADS} are wanted (load.capacity.predict: true measures them)"
             )
         if pressed:

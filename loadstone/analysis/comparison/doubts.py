@@ -10,6 +10,7 @@ from loadstone.analysis.comparison.treatments import at
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.statistics.effect import ALPHA, Method
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.base import plural
 from loadstone.model.comparison import FEWEST_PAIRS
 from loadstone.model.records.trial_row import TrialRow
 
@@ -82,7 +83,7 @@ def of_pairs(counted: Sequence[tuple[str, float, int]], method: str) -> Iterator
         if runs < fewest:
             few.setdefault(runs, []).append(f"{treatment} at {load:g}")
     for runs, where in few.items():
-        what = f"{runs} {'pair' if runs == 1 else 'pairs'}" if method == "paired" else f"{runs} runs"
+        what = plural(runs, "pair") if method == "paired" else f"{runs} runs"
         of = where[0] if len(where) == 1 else f"{len(where)} of {len(counted)} comparisons"
         yield f"{of}: {what} can show no difference, however large; at least {fewest} are needed"
 

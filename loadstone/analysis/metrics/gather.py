@@ -19,6 +19,7 @@ from loadstone.analysis.metrics.replicas import ReplicaRow, ServiceRow
 from loadstone.analysis.metrics.windows import WindowValues, measure, read
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow, of_trial, table
+from loadstone.model.base import plural
 from loadstone.model.records.observed import Observed, SpanCounts
 from loadstone.model.records.reading import Reading
 
@@ -100,7 +101,7 @@ def gather(run: RunFolder) -> MetricTables:
         recording, problem = read(run.folder / "trials" / trial.trial_id / "metrics.parquet")
         # What was planned as the window of a trial that was stopped early is for the most part the quiet after it.
         window = observed.window if not trial.stopped else None
-        measured = WindowValues(0.0, 0.0, {}, {})
+        measured = WindowValues(0.0, {}, {})
         if recording is not None and window is not None:
             measured = measure(recording, window.from_ns, window.to_ns)
         readings = run.readings(trial.trial_id) or ()
@@ -188,4 +189,4 @@ def _doubts(observed: Observed, measured: WindowValues) -> Iterator[str]:
 
 def _warnings(doubts: Counter[str], trials: int) -> Iterator[str]:
     for text, count in doubts.items():
-        yield f"{text} ({count:,} of {trials:,} trial{'' if trials == 1 else 's'})"
+        yield f"{text} ({count:,} of {plural(trials, 'trial')})"

@@ -49,7 +49,6 @@ class WindowValues:
     """All series of one trial in its window of ``seconds``, and how often each node was read and was not."""
 
     seconds: float
-    period_s: float
     values: dict[Key, Value]
     readings: dict[str, tuple[int, int]]
     """By node: the number of readings, and of missing ones by the period."""
@@ -112,7 +111,7 @@ def measure(table: pa.Table, from_ns: int, to_ns: int) -> WindowValues:
     """Every series of ``metrics.parquet`` in the window. Pure."""
     seconds = (to_ns - from_ns) / 1e9
     if not table.num_rows or seconds <= 0:
-        return WindowValues(max(seconds, 0.0), 0.0, {}, {})
+        return WindowValues(max(seconds, 0.0), {}, {})
     series = _series(table)
     period = series.period()
     change, reasons = _changes(series, from_ns, to_ns, period)
@@ -123,7 +122,7 @@ def measure(table: pa.Table, from_ns: int, to_ns: int) -> WindowValues:
     ):
         counts = key[2].endswith("_total")
         values[key] = Value(changed, None, None, None, reason) if counts else Value(None, *gauge)
-    return WindowValues(seconds, period / 1e9, values, _readings(series, period))
+    return WindowValues(seconds, values, _readings(series, period))
 
 
 def _known(values: Floats) -> list[float | None]:

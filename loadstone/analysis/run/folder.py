@@ -21,7 +21,7 @@ from loadstone.analysis import bundle_check
 from loadstone.analysis.run import documents, trial_files
 from loadstone.analysis.schema import factors_of, schema
 from loadstone.model import parts
-from loadstone.model.base import abridged
+from loadstone.model.base import abridged, plural
 from loadstone.model.columns import columns
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -286,4 +286,4 @@ def _from_files(files: Iterable[Path], warnings: list[str]) -> list[TrialRow]:
 
 
 def _listed(noun: str, names: list[str]) -> str:
-    return f"{len(names)} {noun}{'s' if len(names) != 1 else ''}: {abridged(names, 5)}"
+    return f"{plural(len(names), noun)}: {abridged(names, 5)}"

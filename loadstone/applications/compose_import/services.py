@@ -24,7 +24,6 @@ _READY_S = 60.0
 """The time that a replica has to become ready, by default."""
 _SECRET = re.compile(r"PASS(WORD|WD|PHRASE)?$|PASSWORD|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL", re.IGNORECASE)
 _PORT_NAME = re.compile(r"(?!admin$)[a-z][a-z0-9-]{0,14}")
-_NOT_HERE = re.compile(r"node\.(hostname|labels|id|ip|platform)|engine\.labels|node\.role\s*==\s*manager")
 _REMOTE = re.compile(r"node\.role\s*(==\s*worker|!=\s*manager)")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadstone.model.base import abridged
+from loadstone.model.base import abridged, plural
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 
@@ -56,7 +56,7 @@ def counted(file: Path, names: Iterable[str], noun: str, why: str) -> list[str]:
     some = list(dict.fromkeys(names))
     if not some:
         return []
-    return [f"{file}: {len(some)} {noun}{'s' if len(some) > 1 else ''} left out ({abridged(some, _SHOWN)}): {why}"]
+    return [f"{file}: {plural(len(some), noun)} left out ({abridged(some, _SHOWN)}): {why}"]
 
 
 def unique(name: str, taken: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Terms
-from loadstone.model.base import Model
+from loadstone.model.base import Model, plural
 from loadstone.model.instances import Instances
 
 
@@ -46,8 +46,7 @@ class HeldMachines(Model):
         if self.until is not None and self.until < now:
             until = f"the lease ended {self.until:%Y-%m-%d %H:%M} UTC"
         cost = f", {self.cost(now)} so far" if self.hourly is not None else ""
-        number = len(self.machines)
-        return f"{number} machine{'s' if number != 1 else ''} ({self.kind}, {self.where}): {state}, {until}{cost}"
+        return f"{plural(len(self.machines), 'machine')} ({self.kind}, {self.where}): {state}, {until}{cost}"
 
 
 def begin(terms: Terms, where: str, instances: Instances, until: datetime | None) -> HeldMachines:

@@ -10,7 +10,7 @@ from collections import Counter
 from loadstone import plugins
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.existing.here import client
-from loadstone.infrastructure.software.base import Software
+from loadstone.infrastructure.software import load_software
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.errors import LoadstoneError, PreflightError
 
@@ -28,7 +28,7 @@ class Existing(Infrastructure):
         return None
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
-        kind = _software(software)
+        kind = load_software(software)
         findings: list[Finding] = list(kind.check(self.cluster))
         if any(finding.level == "error" for finding in findings):
             return findings
@@ -39,7 +39,7 @@ class Existing(Infrastructure):
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         try:
-            return list(_software(software).find(self.cluster).nodes)
+            return list(load_software(software).find(self.cluster).nodes)
         except LoadstoneError:  # nothing answers yet: nodes like this machine
             here = client(shared=False)
             workers = [f"worker-{number + 1}" for number in range(self.cluster.workers)]
@@ -47,7 +47,7 @@ class Existing(Infrastructure):
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         say(f"looking at your {software} cluster")
-        provision = _software(software).find(self.cluster)
+        provision = load_software(software).find(self.cluster)
         for finding in self._findings(provision, managers):
             if finding.level == "error":
                 raise PreflightError(finding.message, finding.remedy)
@@ -88,9 +88,3 @@ class Existing(Infrastructure):
             message = f"images cannot be loaded into {', '.join(far)} from here"
             wrong.append((message, "set cluster.registry to one that your nodes pull from"))
         return wrong
-
-
-def _software(name: str) -> Software:
-    """Loaded when it is wanted: each brings a client library along."""
-    kind: type[Software] = plugins.find("software", name)
-    return kind()

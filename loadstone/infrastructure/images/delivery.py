@@ -12,6 +12,7 @@ from loadstone.infrastructure.base import Access, Say
 from loadstone.infrastructure.images import archive
 from loadstone.infrastructure.images.engines import CannotPull, HeldImage, ImageEngine, engine
 from loadstone.infrastructure.images.registry import Registry
+from loadstone.model.base import plural
 from loadstone.model.errors import PreflightError
 from loadstone.model.software import built_in
 
@@ -62,7 +63,7 @@ def _into(engines: list[ImageEngine], names: dict[str, str], jobs: dict[str, _Jo
     """Do the jobs in each engine; what each image is there, nothing where there is no engine."""
     if not engines:
         return {}
-    say(f"images of {', '.join(jobs)} into {len(engines)} engine{'s' if len(engines) > 1 else ''}")
+    say(f"images of {', '.join(jobs)} into {plural(len(engines), 'engine')}")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         held = list(pool.map(lambda each: {what: job(each) for what, job in jobs.items()}, engines))
     for what in jobs:

@@ -15,8 +15,6 @@ from typing import IO
 
 from loadstone.model.errors import PreflightError
 
-_BLOCK = 2**20
-
 
 @dataclass(frozen=True)
 class LayerEntry:

@@ -28,6 +28,7 @@ __all__ = [
     "close_all",
     "connect",
     "in_parallel",
+    "this_machine",
     "transport",
 ]
 
@@ -64,6 +65,11 @@ def connect(name: str, reach: Reach) -> Machine:
     key = f"{reach.model_dump_json()} {way.node_options()}"
     with _lock:
         return _machines.setdefault(key, Machine(name, way))
+
+
+def this_machine(state: str = "") -> Machine:
+    """The machine that Loadstone runs on; ``state``: of its node with that folder, not that of ``data_root()``."""
+    return connect("this machine", Reach(options={"state": state} if state else {}))
 
 
 @atexit.register

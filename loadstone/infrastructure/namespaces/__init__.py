@@ -10,14 +10,15 @@ from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.images.registry import trusted
-from loadstone.infrastructure.local import Local, this_machine
-from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.local import Local
+from loadstone.infrastructure.machines import connect, this_machine
 from loadstone.infrastructure.namespaces import checks
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.network import Network, one_at_a_time, subnet_for
 from loadstone.infrastructure.paths import data_root
-from loadstone.infrastructure.software import preflight
+from loadstone.infrastructure.software import load_software, preflight
 from loadstone.infrastructure.software.base import Member, Software, lasting
+from loadstone.model.base import plural
 from loadstone.model.cluster import Cluster, Link, Node, Role
 from loadstone.model.errors import DeploymentError, LoadstoneError
 
@@ -42,7 +43,7 @@ class Namespaces(Infrastructure):
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         findings = [*Local(Cluster()).preflight("process", 0), *checks.machine(self.cluster.link)]
-        kind = _software(software)
+        kind = load_software(software)
         if not any(finding.level == "error" for finding in findings):  # else what it tries fails for that reason
             findings += preflight.findings(
                 kind, [this_machine()], lambda _, package: f"sudo apt-get install -y {package}"
@@ -70,14 +71,14 @@ class Namespaces(Infrastructure):
             say("removing the hosts of an earlier run")
             self.undo(left)
         names = self._names(managers)
-        say(f"making {len(names)} emulated host{'' if len(names) == 1 else 's'}")
+        say(f"making {plural(len(names), 'emulated host')}")
         try:
             emulated = self._claim(names)
             nodes = self._boot(emulated, say)
             members = self._members = members_of(nodes)
             for member in members:
                 member.machine.begin(_DEPLOYMENT, self.entry_name, self.entry_name)
-            self._software = _software(software)
+            self._software = load_software(software)
             folder = desk_folder(emulated)
             folder.mkdir(mode=0o700)
             access = self._software.start(members, trusted(self.cluster.registry), folder, say)
@@ -207,9 +208,3 @@ def desk_folder(emulated: EmulatedHosts) -> Path:
 def role(name: str) -> Role:
     """Of the host of that name."""
     return "manager" if name.startswith("manager-") else "worker"
-
-
-def _software(name: str) -> Software:
-    """Loaded when it is wanted: each brings a client library along."""
-    kind: type[Software] = plugins.find("software", name)
-    return kind()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from loadstone.infrastructure.base import Finding
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.infrastructure.namespaces.commands import impossible, missing
 from loadstone.model.cluster import Link
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure import subprocesses
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.machines import connect, this_machine
 from loadstone.infrastructure.namespaces import nameserver
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import SWITCH, Network, one_at_a_time, subnet_for, used_subnets

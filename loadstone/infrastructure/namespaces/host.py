@@ -14,7 +14,7 @@ from typing import Any
 
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.infrastructure.namespaces.commands import WITH_US, environment
 from loadstone.infrastructure.software import room
 from loadstone.model.cluster import Reach

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from loadstone.infrastructure.locks import locked
 from loadstone.infrastructure.namespaces.commands import run
+from loadstone.model.base import plural
 from loadstone.model.errors import DeploymentError, PreflightError
 
 RESERVED = IPv4Network("198.18.0.0/15")
@@ -52,7 +53,7 @@ def subnet_for(hosts: int, used: Iterable[IPv4Network]) -> IPv4Network:
         if not any(subnet.overlaps(network) for network in taken):
             return subnet
     raise PreflightError(
-        f"no subnet for {hosts} host{'' if hosts == 1 else 's'} is free in {RESERVED}",
+        f"no subnet for {plural(hosts, 'host')} is free in {RESERVED}",
         "`ip route` shows what has them; `loadstone down` removes emulated hosts that were left",
     )
 

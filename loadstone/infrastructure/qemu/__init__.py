@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from loadstone.infrastructure.base import Finding, Infrastructure, Say
 from loadstone.infrastructure.journal import JournalEntry
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.infrastructure.namespaces import Namespaces, nodes_of
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.qemu import accelerator, guests, image
 from loadstone.infrastructure.qemu.guests import Guests
+from loadstone.model.base import plural
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.errors import PreflightError
 from loadstone.model.guest import Vm
@@ -106,7 +107,7 @@ class InGuests(_Hosts):
         emulated.start_switch()
         assert self._guests is not None
         count, guest = len(nodes) - 1, nodes[-1].guest
-        say(f"booting {count} virtual machine{'' if count == 1 else 's'} ({guest.accelerator if guest else ''})")
+        say(f"booting {plural(count, 'virtual machine')} ({guest.accelerator if guest else ''})")
         self._guests.start(made)
         return nodes
 

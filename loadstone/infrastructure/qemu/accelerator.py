@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadstone.infrastructure.base import Say
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.infrastructure.qemu import image
 from loadstone.infrastructure.qemu.guests import QEMU
 from loadstone.model.base import Model

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import MachineLost, connect
+from loadstone.infrastructure.machines import MachineLost, connect, this_machine
 from loadstone.infrastructure.machines.ssh import Ssh
 from loadstone.infrastructure.namespaces.commands import run
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts

@@ -21,7 +21,7 @@ def measured(counters: dict[tuple[str, str], tuple[float | None, float | None]])
         for (node, subject), both in counters.items()
         for kind, change in zip(KINDS, both, strict=True)
     }
-    return WindowValues(2.0, 1.0, values, {})
+    return WindowValues(2.0, values, {})
 
 
 def nodes(recorded: bool = True, **roles: str) -> Observed:

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.machines import orphans
+from loadstone.infrastructure.machines import orphans, this_machine
 from loadstone.model.errors import DeploymentError
 from tests.support.users import User
 

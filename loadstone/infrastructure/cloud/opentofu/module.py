@@ -12,7 +12,6 @@ from loadstone.model.errors import InputError
 from loadstone.model.instances import Instances
 
 MODULES = Path(__file__).parent / "modules"
-VARIABLES = ("token", "machines", "public_key", "type", "image", "network")
 VALUES = "terraform.tfvars.json"
 _README = """\
 # Machines of {site} for {study}

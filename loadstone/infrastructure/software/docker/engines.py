@@ -9,6 +9,7 @@ from loadstone.infrastructure.base import Finding, Say
 from loadstone.infrastructure.docker_api import Engine
 from loadstone.infrastructure.machines import Machine, in_parallel
 from loadstone.infrastructure.software.base import Member, await_until
+from loadstone.model.base import plural
 
 DAEMON = "dockerd"
 TOOLS = {DAEMON: "docker.io", "containerd": "containerd", "runc": "runc", "iptables": "iptables", "ip": "iproute2"}
@@ -40,7 +41,7 @@ def start(members: Sequence[Member], registry: str, say: Say, **more: object) ->
     ``registry``: a ``host:port`` to trust without TLS, or empty; ``more``: settings of the daemon, ``_`` for each
     ``-``. Raises DeploymentError with an engine's last lines.
     """
-    say(f"starting {len(members)} Docker engine{'' if len(members) == 1 else 's'}")
+    say(f"starting {plural(len(members), 'Docker engine')}")
     others = {key.replace("_", "-"): value for key, value in more.items()}
 
     def spawn(member: Member) -> None:

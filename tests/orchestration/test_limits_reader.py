@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import FoundReplica
 from loadstone.model.records.audit import AuditRow
 from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
 from loadstone.model.records.node.replicas import InForce, Standing
 from loadstone.orchestration.auditing import audit_container
-from loadstone.orchestration.reading import Reader
+from loadstone.orchestration.limits_reader import Reader
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 from tests.support import groups
 from tests.support.standings import facts, standing, used
@@ -23,7 +23,6 @@ from tests.support.users import wait
 
 MIB = 2**20
 GEO = "0123456789abcdef" * 4
-OTHER = "a" * 64
 
 
 def replica(name: str = "geo-1", node: str = "worker-1", container: str = GEO, why: str = "") -> FoundReplica:
