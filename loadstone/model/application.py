@@ -109,20 +109,20 @@ class Service(Model):
     """Replicas at ``scaling: baseline``."""
     readiness: Readiness = Readiness()
     tasks: Tasks = Tasks()
-    """Of a service of ``stone`` that does tasks: their parameters, all of them; a study may give others."""
+    """Parameters of the tasks that a service of ``stone`` does, all of them; a study may give others."""
     data: bool = False
-    """Of a service of ``stone``: whether each replica has a folder for files. Empty at the start, gone at the end."""
+    """Whether each replica of a service of ``stone`` has a folder for files. Empty at the start, gone at the end."""
     entrypoint: list[str] = []
-    """Of an image: the program and its first arguments, instead of the image's entrypoint and command."""
+    """The program of an image and its first arguments, instead of the image's entrypoint and command."""
     command: list[str] = []
-    """Of an image: the arguments of its entrypoint, instead of its own."""
+    """The arguments of an image's entrypoint, instead of its own."""
     environment: dict[Variable, str] = {}
-    """Of an image: variables; of a service of ``stone``, those beginning with ``STONE_`` that it reads and that are not
+    """Variables of an image; of a service of ``stone``, those beginning with ``STONE_`` that it reads and that are not
     set for it. They are in the results unchanged."""
     configs: dict[ContainerPath, str] = {}
-    """Of an image: the text of files by their path in the container, mounted read-only."""
+    """Files of an image: their text by path in the container, mounted read-only."""
     volumes: list[ContainerPath] = []
-    """Of an image: paths in the container that hold data. Empty at the start, gone at the end."""
+    """Paths in an image's container that hold data. Empty at the start, gone at the end."""
 
     @property
     def main_port(self) -> str | None:
@@ -164,7 +164,7 @@ class Growth(Model):
     store: str
     """A document store, or a Redis."""
     collection: str
-    """Of a Redis: what its seeding counts."""
+    """A collection of a document store, or what the seeding of a Redis counts."""
     operation: str | None = None
     """What adds to it: ``compose`` is the operation of this name and each step of this name of a session,
     ``session.compose`` that step alone."""
@@ -196,7 +196,7 @@ class Application(Model):
     seeding: Literal["hotel", "social", "media", "shop", "docstore"] | None = None
     """What ``stone seed`` fills the stores with."""
     data: DataCommands = DataCommands()
-    """Of an application of images or at a URL: what fills and empties its stores."""
+    """Commands that fill and empty the stores of an application of images or at a URL."""
     datasets: dict[DatasetName, Dataset] = {}
     """What the stores can be filled with, where there is a choice."""
     default_dataset: str | None = None
@@ -380,7 +380,7 @@ class Application(Model):
 
 
 def _wrong_variables(service: Service) -> Iterator[Finding]:
-    """Of what is no image."""
+    """Variables that a service which is no image cannot have."""
     if service.environment and service.runs.stone is None:
         yield (), "only images and services of stone have 'environment'; remove it"
         return

@@ -36,17 +36,17 @@ class Cluster(Model):
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
     """Nodes that run replicas. Of listed hosts the first ones are used; by default all of them."""
     inventory: Annotated[str | None, Field(examples=["hosts.yaml"])] = None
-    """Of infrastructure ``hosts``: the file that lists them, as seen from the folder where ``loadstone`` is started.
-    Of ``cloudlab``: the manifest of your experiment."""
+    """The file that lists the hosts of infrastructure ``hosts``, or the manifest of your experiment for ``cloudlab``,
+    as seen from the folder where ``loadstone`` is started."""
     hosts: Annotated[list[str] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
-    """Of infrastructure ``hosts``, instead of an inventory: workers, by their names in the SSH configuration."""
+    """The workers of infrastructure ``hosts``, instead of an inventory: by their names in the SSH configuration."""
     instances: Instances | None = None
-    """Of infrastructures that make machines: which, where and for how long."""
+    """Machines that an infrastructure makes: which, where and for how long."""
     machine: Literal["vm"] | None = None
     """``vm`` declares that the machines of the cluster are virtual. A study that sets an ``environment`` is refused
     where they are and this does not say so; its results call it ``vm (guest given)``, or ``vm-container``."""
     install: bool = False
-    """Of hosts and machines reached by SSH: packages of programs that they lack are installed by ``apt-get``, and
+    """Whether packages of programs that hosts and machines reached by SSH lack are installed there by ``apt-get``; they
     stay."""
     link: Link | None = None
     """The network links of emulated hosts."""

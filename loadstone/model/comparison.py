@@ -56,13 +56,13 @@ class Until(Model):
     """How exactly the latency of each treatment shall be known at each load: half of its 95 % interval."""
 
     p50: _Few | None = None
-    """Of the median."""
+    """The precision of the median."""
     p90: _Few | None = None
-    """Of the 90th percentile."""
+    """The precision of the 90th percentile."""
     p99: _Few | None = None
-    """Of the 99th percentile."""
+    """The precision of the 99th percentile."""
     p999: _Few | None = None
-    """Of the 99.9th percentile."""
+    """The precision of the 99.9th percentile."""
 
     def findings(self) -> Iterator[Finding]:
         if not self.wanted:

@@ -34,9 +34,9 @@ class Replica(Model):
     image: str | None = None
     """An image that is neither ours nor a store's. Exactly one of ``stone``, ``software`` and ``image`` is given."""
     entrypoint: tuple[str, ...] = ()
-    """Of an image: program and first arguments, instead of its own entrypoint and command (Kubernetes: ``command``)."""
+    """Program and first arguments of an image, instead of its own entrypoint and command (Kubernetes: ``command``)."""
     command: tuple[str, ...] = ()
-    """Of an image: arguments of its entrypoint, instead of its own (Kubernetes: ``args``)."""
+    """Arguments of an image's entrypoint, instead of its own (Kubernetes: ``args``)."""
     environment: dict[str, str] = {}
     configs: dict[str, str] = {}
     """Files that are mounted read-only: text by path in the container."""

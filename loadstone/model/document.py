@@ -245,7 +245,7 @@ def _leaves(patch: Mapping[str, Any], data: Any, at: KeyPath = ()) -> Iterator[t
 
 
 def _paths(value: Any, at: KeyPath = ()) -> Iterator[KeyPath]:
-    """Of every value in a document, its own first."""
+    """The path of every value in a document, its own first."""
     yield at
     if isinstance(value, Mapping):
         for key, inner in value.items():

@@ -21,7 +21,7 @@ class LoadstoneError(Exception):
 
     @property
     def first_line(self) -> str:
-        """Of the message, without the remedy: for a sentence among others."""
+        """The first line of the message, without the remedy: for a sentence among others."""
         return self.message.partition("\n")[0]
 
 

@@ -49,9 +49,9 @@ class Expectation(Model):
     json_: Annotated[JsonExpectation | None, Field(alias="json")] = None
     """A value in the body. Each answer is read for it, which costs the load generator some microseconds."""
     min_bytes: Annotated[int | None, Field(ge=0)] = None
-    """Of the body."""
+    """The fewest bytes that the body may have."""
     max_bytes: Annotated[int | None, Field(ge=0)] = None
-    """Of the body."""
+    """The most bytes that the body may have."""
 
     def findings(self) -> Iterator[Finding]:
         if self.status is None and self.json_ is None and self.min_bytes is None and self.max_bytes is None:

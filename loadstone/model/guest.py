@@ -40,7 +40,7 @@ class Vm(Model):
 
 
 class Guest(Model):
-    """Of a node that is a virtual machine of ours: what it was made with, and where QEMU answers."""
+    """A node that is a virtual machine of Loadstone's: what it was made with, and where QEMU answers."""
 
     monitor: str
     """The socket of its QEMU on this machine (QMP)."""

@@ -40,6 +40,6 @@ class Instances(Model):
     price: Price | None = None
     """What a machine costs in an hour, where the provider does not tell it: for ``plan --cost`` and ``status``."""
     cpus: Annotated[int, Field(ge=1, le=1024)] = 2
-    """Of virtual machines of ``vagrant``."""
+    """Processors of each virtual machine of ``vagrant``."""
     memory: Memory = 4 * 2**30
-    """Of virtual machines of ``vagrant``."""
+    """Memory of each virtual machine of ``vagrant``."""

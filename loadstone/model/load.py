@@ -171,7 +171,7 @@ class Load(Model):
     record_requests: bool = False
     """Write one record per request into the trial's folder (``requests.parquet``)."""
     wrk2_layout: Literal["current", "before-2023"] = "current"
-    """Of ``wrk2.txt``: as DeathStarBench's wrk2 prints now, or as it did until the end of 2022."""
+    """Layout of ``wrk2.txt``: as DeathStarBench's wrk2 prints now, or as it did until the end of 2022."""
     driver: str = "stone"
     """What generates the load: ``stone``, which is Loadstone's own, or ``wrk``, ``wrk2``, ``k6``, ``hey``, ``oha``."""
     script: Script | None = None

@@ -22,7 +22,8 @@ def _sample(value: Any) -> float:
 _RECEIVER_LIMIT = 100_000.0
 """Spans/s that a receiver takes on one core (docs/explanation/performance.md)."""
 _SPANS_OF_SERVICE = 2
-"""Of a traced request, as long as nothing has been measured: one of its own and one of what it calls."""
+"""Spans of a traced request in each service, as long as nothing has been measured: one of its own and one of what it
+calls."""
 _MOST_RECEIVERS = 100
 Sample = Annotated[float, BeforeValidator(_sample)]
 

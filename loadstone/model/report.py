@@ -21,6 +21,6 @@ class Report(Model):
     model_config = ConfigDict(json_schema_extra={"examples": [{"spans": ["user GET /users/{id}"]}]})
 
     spans: Annotated[list[str], Field(min_length=1, max_length=6), AfterValidator(_once)]
-    """Of which single runs, their histograms and the distances between runs are drawn: ``service operation`` of a
-    span (``user GET /users/{id}``), an operation of the workload, or ``all requests``. In comparisons they are a family
-    of tests of their own, which those of all other spans and operations do not weaken."""
+    """Spans whose single runs, histograms and distances between runs are drawn: ``service operation`` of a span (``user
+    GET /users/{id}``), an operation of the workload, or ``all requests``. In comparisons they are a family of tests of
+    their own, which those of all other spans and operations do not weaken."""

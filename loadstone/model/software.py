@@ -25,7 +25,7 @@ class SetPassword(Model):
 
     command: Annotated[list[str], Field(min_length=1)]
     input: str
-    """Of the command; ``{store_password}`` is replaced."""
+    """Standard input of the command; ``{store_password}`` is replaced."""
 
 
 class AsProcess(Model):
@@ -86,7 +86,7 @@ class AsContainer(Model):
     ready: list[str] = []
     """In an official image, exits 0 once it serves. A packaged image has ``/stone ready`` for that."""
     packaged: Packaged = Packaged()
-    """Of the image that is made from the installed package."""
+    """What else the image that is made from the installed package has."""
 
 
 class StoreSoftware(Model):

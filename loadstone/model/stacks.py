@@ -10,7 +10,7 @@ from pydantic import model_validator
 from loadstone.model.base import Finding, Model
 
 TIER: Literal["tracing"] = "tracing"
-"""Of their services."""
+"""The tier of their services."""
 ELASTIC = ("elastic-collector", "elastic-kafka", "elastic-ingester", "elastic-search", "elastic-kibana")
 """The services of the stack ``elastic``; any other stack is one service of its own name."""
 

@@ -52,7 +52,7 @@ def _form(levels: Any) -> str:
 Levels = Annotated[
     Annotated[list[Any], Field(min_length=1), Tag("levels")] | Annotated[Splits, Tag("splits")], Discriminator(_form)
 ]
-"""Of a factor: a list, or what stands for one."""
+"""The levels of a factor: a list, or what stands for one."""
 
 
 def _workload_form(value: Any) -> str:

@@ -28,8 +28,8 @@ class Tasks(Model):
     sync: bool | None = None
     """Whether a large file is on the disk before it counts as written."""
     socket: Literal["rep", "router"] | None = None
-    """Of a service that receives messages of ZeroMQ: ``rep`` handles one at a time, ``router`` those of different
-    clients at once."""
+    """Socket of a service that receives messages of ZeroMQ: ``rep`` handles one at a time, ``router`` those of
+    different clients at once."""
     keep: bool | None = None
     """Whether files stay until the stores are reset. Without, each is removed once it has been checked: less disk is
     used, and less is written to it."""

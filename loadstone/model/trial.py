@@ -42,11 +42,11 @@ class Treatment(Model):
     varied: dict[str, Any] | None = None
     """What factors set of the load, the trials and the cluster, by dotted path."""
     script_digest: str | None = None
-    """Of a Lua workload, or of one that the study brings: with another content it is another treatment."""
+    """Digest of a Lua workload, or of one that the study brings: with another content it is another treatment."""
     dataset_digest: str | None = None
-    """Of a file that is the dataset: with another content it is another treatment."""
+    """Digest of a file that is the dataset: with another content it is another treatment."""
     neighbour_digest: str | None = None
-    """Of the application that disturbs it: with another content it is another treatment."""
+    """Digest of the application that disturbs it: with another content it is another treatment."""
     known_as: str | None = Field(default=None, exclude=True)
     """The id that an earlier release gave it, in a run of that release."""
 
@@ -77,7 +77,7 @@ class Trial(Model):
     rate: float
     """Requests per second; 0 in a closed loop, which offers none, and of a trace at its own pace."""
     clients: int | None = None
-    """Of a closed loop."""
+    """Clients of a closed loop; None at a rate."""
     repetition: int
     """Which of equal trials at a fixed rate, or which search of a capacity study."""
     number: int = 1
@@ -86,9 +86,9 @@ class Trial(Model):
     duration_s: float
     """The measured window; the longest that it may be where a number of requests ends it."""
     requests: int | None = None
-    """Of a closed loop: those of all clients together that end it; None where their iterations or the time does."""
+    """Requests of all clients of a closed loop together that end it; None where their iterations or the time does."""
     warmup_requests: int | None = None
-    """Of the warm-up, where it is given so."""
+    """Requests of the warm-up, where it is given by them."""
     load_digest: str
     """A digest of all other load settings, so that a changed SLO or timeout is another trial."""
     seed: int

@@ -7,7 +7,7 @@ from pydantic import computed_field
 from loadstone.model.records.base import Items, Record, Whole
 
 NOT_OBSERVED, UNKNOWN = "not observed", "unknown"
-"""Of a server that someone else deployed: each limit, and its environment. Nothing is wanted of them either."""
+"""Values, wanted and in force, of each limit and of the environment of a server that someone else deployed."""
 
 
 class AuditRow(Record):

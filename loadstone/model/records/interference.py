@@ -24,7 +24,7 @@ class NeighbourReading(Record):
     operations: Whole | None = None
     """Bogo operations in its whole life, which is longer than the window."""
     operations_per_s: float | None = None
-    """Of its life."""
+    """Its rate over its whole life."""
     command: Items[str] = ()
     """Its command line."""
 
@@ -59,6 +59,6 @@ class Disturbance(Record):
     """As the treatment names it."""
     readings: Items[NeighbourReading] = ()
     load: NeighbourLoad | None = None
-    """Of another application; None of a stressor, and of a trial that had no window."""
+    """The load of another application; None for a stressor, and for a trial that had no window."""
     problems: Items[str] = ()
     """Why it did not disturb the whole window, in sentences; the trial is invalid then."""

@@ -49,7 +49,7 @@ class ClosedPart(_Lenient):
 
     clients: Any = None
     requests: Any = None
-    """Of each client in each iteration."""
+    """Requests of each client in each iteration."""
     iterations: Any = None
 
 
@@ -229,7 +229,7 @@ class NodeFacts(_Lenient):
     role: str | None = None
     cpus: _Listed[Any] = ()
     machine: _Part[dict[str, str]] = {}
-    """Of a host: processor, kernel, firmware, microcode, network interfaces, disks."""
+    """Facts of a host: processor, kernel, firmware, microcode, network interfaces, disks."""
 
 
 class Provenance(RunFile):

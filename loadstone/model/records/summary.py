@@ -30,9 +30,9 @@ class Counts(Record):
     unsent: Whole | None = None
     in_flight: Whole | None = None
     skipped: Whole | None = None
-    """Of the errors: steps that were not sent, as an earlier one had failed."""
+    """Steps among the errors that were not sent, as an earlier one had failed."""
     abandoned: Whole | None = None
-    """Of the unsent: their timeout had passed before a connection was free."""
+    """Requests among the unsent whose timeout had passed before a connection was free."""
 
     @property
     def lost(self) -> int:
@@ -93,7 +93,7 @@ class ByGenerator(Record):
     late: Whole = 0
     unsent: Whole = 0
     neglected: Whole = 0
-    """Of those, a connection was free: load that was not offered."""
+    """Requests among the unsent for which a connection was free: load that was not offered."""
 
 
 class LessOwn(Record):
@@ -106,7 +106,7 @@ class LessOwn(Record):
 
 
 class Totals(Record):
-    """Of all requests of an operation, those of the warm-up too."""
+    """Counts of all requests of an operation, those of the warm-up too."""
 
     sent: Whole | None = None
     completed: Whole
@@ -185,7 +185,7 @@ class LoadWorker(Record):
     sent: Whole = 0
     completed: Whole | None = None
     p99_ms: float | None = None
-    """Of its own requests; None in runs of earlier releases."""
+    """The P99 of its own requests; None in runs of earlier releases."""
     own_lateness_p99_ms: float | None = None
     connects: Whole | None = None
     cpu_s: float | None = None
@@ -195,7 +195,7 @@ class LoadWorker(Record):
     clock_error_us: float | None = None
     """The offset is right to within that, either way."""
     reference_before_ms: float | None = None
-    """Of the reference loop, before the run and after it."""
+    """The time of the reference loop before the run; ``reference_after_ms``: after it."""
     reference_after_ms: float | None = None
 
 
@@ -207,7 +207,7 @@ class Generator(Record):
     cpu_us_per_request: float | None = None
     sending_us_per_request: float | None = None
     cpu_share: float | None = None
-    """Of the window, of the busiest load thread."""
+    """The share of the window in which the busiest load thread used a CPU."""
     wait: str | None = None
     threads: Whole | None = None
     own_lateness_p99_ms: float | None = None
@@ -277,9 +277,9 @@ class TrialSummary(Record):
     batches: Items[Batch] = ()
     series: Series | None = None
     slots_missed: Whole | None = None
-    """Of a paced closed loop: slots in the window that passed while their client waited for an answer."""
+    """Slots of a paced closed loop in the window that passed while their client waited for an answer."""
     iterations: Iterations | None = None
-    """Of a closed loop that ends by its number of requests."""
+    """Iterations of a closed loop that ends by its number of requests."""
     generator: Generator
     aborted: Aborted | None = None
 
@@ -318,7 +318,8 @@ class TrialSummary(Record):
         return float(self.counts.completed + self.counts.lost)
 
     def percentile_ms(self, percentile: float) -> float | None:
-        """Of the latency; one without a name of its own comes from the spectrum, rounded up. None if not reported."""
+        """A percentile of the latency, from the spectrum (rounded up) where it has no field of its own; None if not
+        reported."""
         latency = self.latency_ms.best or Latency(count=0)
         if percentile in _NAMED:
             named: float | None = getattr(latency, _NAMED[percentile])

@@ -21,7 +21,7 @@ class BeginArgs(Model):
     digest: str
     owner: str
     limits: NodeLimits = NodeLimits()
-    """Of all its processes together."""
+    """Limits of all its processes together."""
 
 
 class Begun(Model):

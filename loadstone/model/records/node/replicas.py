@@ -13,7 +13,7 @@ class Subject(Model):
     container: str = ""
     group: str = ""
     folder: str = ""
-    """Of its files, as it sees it; empty: it has none."""
+    """The folder of its files, as the replica sees it; empty where it has none."""
 
 
 class ReadArgs(Model):
@@ -97,7 +97,7 @@ class Standing(Model):
 
     @classmethod
     def nothing(cls, why: str) -> Standing:
-        """Of a replica that could not be read."""
+        """The state of a replica that could not be read."""
         return cls(absent=why, limits=None, usage=None, environment=None, events=None, io=None)
 
 
@@ -125,7 +125,7 @@ class WatchArgs(Model):
     period_ms: int
     replicas: dict[str, Subject] = {}
     networks: dict[str, Subject] = {}
-    """Of emulated hosts and switches, each by a control group in it."""
+    """Networks of emulated hosts and switches, each found by a control group in it."""
     cores: tuple[int, ...] = ()
     """Those that the thread which reads may run on; all where empty."""
 
@@ -134,7 +134,7 @@ class Watching(Model):
     """The first event of a watch."""
 
     id: int
-    """Of the request, for ``unwatch``."""
+    """The id of the request, for ``unwatch``."""
     begun_ns: int
     absent: dict[str, str]
     """Why there is nothing, by family of counters."""

@@ -155,7 +155,7 @@ class Conditions(Model):
     """Devices in use."""
     irqbalance: bool
     stolen: float | None
-    """Of a virtual machine: the share of its processors' time that others took since it started."""
+    """The share of a virtual machine's processor time that others took since it started; None on a real machine."""
     missing: tuple[Literal["cstates", "power", "frequencies"], ...]
     """Counters that its kernel does not show."""
 
