@@ -23,7 +23,7 @@ class Fullest:
 
     @property
     def share(self) -> float:
-        """Of its limit."""
+        """The share of its limit that it used."""
         return self.cores / self.limit
 
     @property

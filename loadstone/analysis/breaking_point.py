@@ -117,7 +117,8 @@ def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
 
 
 def _quantiles(log_value: Floats, weight: Floats) -> Estimate:
-    """Of a marginal on an even grid of logarithms: interpolated, each point standing for the cell around it."""
+    """Quantiles of a marginal on an even grid of logarithms: interpolated, each point standing for the cell around
+    it."""
     tail = (1 - CREDIBLE) / 2
     at = np.interp([tail, 0.5, 1 - tail], np.cumsum(weight) - weight / 2, log_value)
     low, median, high = (float(x) for x in np.exp(at))

@@ -38,7 +38,7 @@ class ClaimRow(TableRow, name="claims"):
     other_high: float | None
     answer: Answer
     why: str
-    """Of an answer that is left open."""
+    """The reason why an answer is left open."""
 
 
 Spans = Mapping[tuple[str, str, str], Ours]
@@ -112,7 +112,7 @@ _ENDS = ("lowest_us", "highest_us")
 
 
 def answer(rows: Sequence[ClaimRow]) -> Answer:
-    """Of one claim: contradicted where any treatment does, confirmed where all do."""
+    """The answer to one claim: contradicted where any treatment contradicts it, confirmed where all confirm it."""
     found = {row.answer for row in rows}
     if "contradicted" in found:
         return "contradicted"

@@ -48,7 +48,7 @@ def points(treatments: Iterable[TreatmentSummary]) -> Iterator[CurvePoint]:
 
 
 def unfinished_share(row: TrialRow) -> float | None:
-    """Of the requests scheduled in the window the share without a good answer when it ended.
+    """The share of the requests scheduled in the window that had no good answer when it ended.
 
     What was scheduled before the window and answered in it counts as answered, as it does where only answers are
     counted.
@@ -59,7 +59,7 @@ def unfinished_share(row: TrialRow) -> float | None:
 
 
 def dropped_share(row: TrialRow) -> float | None:
-    """Of the requests scheduled in the window the share that got no good answer in time."""
+    """The share of the requests scheduled in the window that got no good answer in time."""
     return 1 - row.completed / row.offered if row.offered and row.completed is not None else None
 
 

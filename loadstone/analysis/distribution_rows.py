@@ -29,7 +29,7 @@ class RunCurveRow(OfSpan, name="distribution_runs"):
 
 
 class HistogramRow(OfSpan, name="distribution_histograms"):
-    """Of the best-fit run of a treatment: the share of its observations from ``low_us`` up to ``high_us``."""
+    """A bin of the best-fit run of a treatment: the share of its observations from ``low_us`` up to ``high_us``."""
 
     trial_id: str
     repetition: int

@@ -77,8 +77,8 @@ def _joined(values: Iterable[str | None]) -> str | None:
 
 
 def percentiles(run: RunFolder) -> list[EnvironmentPercentileRow]:
-    """Of the treatments of a study that varies the environment, at fixed loads; of valid trials that ran to their end,
-    on processors that are no software.
+    """Percentiles of the treatments of a study that varies the environment, at fixed loads: of valid trials that ran to
+    their end, on processors that are no software.
 
     In a closed loop latency is from the actual send. A curve ends at the last percentile that all runs can show.
     """

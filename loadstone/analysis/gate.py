@@ -40,7 +40,7 @@ class Gated:
     treatment: str
     quantity: Quantity
     load: float | None
-    """Of a latency, in requests/s."""
+    """The load of a latency, in requests/s."""
     value: float | None
     """None where nothing is estimated."""
     low: float | None
@@ -72,7 +72,7 @@ def regressions(found: Compared, most: float) -> list[Gated]:
 
 
 def answer(low: float, high: float, limit: float, is_least: bool) -> Answer:
-    """Of an interval beside its limit."""
+    """The answer for an interval beside its limit."""
     if low >= limit if is_least else high <= limit:
         return "passed"
     return "failed" if (high < limit if is_least else low > limit) else "cannot tell"

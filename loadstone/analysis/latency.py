@@ -16,7 +16,7 @@ from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.slo import Slo
 
 SHARES = (0.5, 0.8, 0.95)
-"""Of the breaking point: where the percentile spectrum is shown."""
+"""Shares of the breaking point at which the percentile spectrum is shown."""
 
 
 class LoadPoint(OfTrial, name="load"):
@@ -59,7 +59,7 @@ class RateRow(TableRow, name="rates"):
     p999_ms: float | None
     dropped_share: float | None
     unfinished_share: float | None
-    """Of the requests scheduled in the window those without a good answer when it ended: as other tools count."""
+    """The share of the requests scheduled in the window that had no good answer when it ended: as other tools count."""
 
 
 class SpectrumPoint(OfTrial, name="spectrum"):

@@ -22,20 +22,20 @@ def ranks(percents: Sequence[float] | Floats, size: int) -> Ints:
 
 
 def of_sorted(values: ArrayLike, percents: Sequence[float] | Floats) -> Floats:
-    """Of values in ascending order, at least one."""
+    """The percentiles of values in ascending order, at least one."""
     ascending = np.asarray(values, np.float64)
     found: Floats = ascending[ranks(percents, len(ascending)) - 1]
     return found
 
 
 def of_counted(values: ArrayLike, counts: ArrayLike, percents: Sequence[float] | Floats) -> Floats:
-    """Of distinct values in ascending order, with how often each was seen."""
+    """The percentiles of distinct values in ascending order, with how often each was seen."""
     found: Floats = np.asarray(values, np.float64)[bins(counts, percents)]
     return found
 
 
 def bins(counts: ArrayLike, percents: Sequence[float] | Floats) -> Ints:
-    """Of a histogram whose bins ascend and hold something: the index of the bin that each percentile lies in."""
+    """The index of the bin that each percentile lies in, of a histogram whose bins ascend and hold something."""
     upto = np.cumsum(np.asarray(counts, np.int64))
     found: Ints = np.searchsorted(upto, ranks(percents, int(upto[-1]))).astype(np.int64)
     return found

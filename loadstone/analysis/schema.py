@@ -33,7 +33,7 @@ class TableRow:
     """
 
     NAME: ClassVar[str] = ""
-    """Of the table; empty for rows of no table of their own."""
+    """The name of the table; empty for rows of no table of their own."""
     SHARED: ClassVar[tuple[str, ...]] = ()
     """The columns that a trial's own row has, too."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

@@ -144,7 +144,8 @@ def _treatment(run: RunFolder, treatment_id: str, plan: PlannedTreatment | None)
 
 
 def _planned(run: RunFolder, treatment_id: str) -> int | None:
-    """Of a rule that ends the repetitions, the fewest; the baseline of a comparison runs twice as often."""
+    """Planned trials at fixed loads; by a rule that ends the repetitions, the fewest. The baseline of a comparison runs
+    twice as often."""
     loads, repetitions = run.study_of(treatment_id).load.levels, run.study.trial.fewest
     if loads is None or repetitions is None:
         return None
@@ -253,7 +254,7 @@ class TrialWarning:
     """A warning of trials; those that differ in their numbers only are one."""
 
     text: str
-    """Of the first trial that has it."""
+    """The text in the first trial that has it."""
     trials: int
     same: bool
     """Whether all of them have the same numbers in it."""

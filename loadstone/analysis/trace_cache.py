@@ -34,7 +34,7 @@ from loadstone.model.records.trial_row import TrialRow
 
 FILE = "traces.json"
 _FORMAT = 2
-"""Of that file. Another one is made anew, and so is one that is older than the spans."""
+"""The format of that file. A file of another format is made anew, and so is one that is older than the spans."""
 _MOST, _LEAST_A_TREATMENT, _MOST_A_TREATMENT = 48, 2, 8
 """Trials that are looked into, in all and of each treatment."""
 _MOST_PATHS = 400

@@ -41,7 +41,7 @@ _PRIOR_MEAN, _PRIOR_SPREAD = 0.3, 0.4
 _BREAK_SPREAD, _COST_SPREAD = 0.03, 0.06
 """How far a right cost's simulation may be from what was measured: of a breaking point, of the cost in one trial."""
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Of the posterior: the costs that stand for a fifth of it each."""
+"""Quantiles of the posterior: the costs there stand for a fifth of it each."""
 PRESSED, _FULL, _MOST_POINTS = 0.75, 0.95, 4
 """Shares of the quota: below the first, requests cost as at rest; below the second, trials still measure the cost. The
 third is the number of trials that are simulated."""

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 _PRIOR_MEAN = np.array([0.0, 1.0, 0.0])
 _PRIOR_SD = np.array([0.3, 3.0, 0.15])
-"""Of idle cost, cost per request and curvature, each as a share of the CPU at the highest load fitted."""
+"""Prior of idle cost, cost per request and curvature, each as a share of the CPU at the highest load fitted."""
 _NOISE, _NOISE_WEIGHT = 0.04, 4.0
 """Relative spread of D from trial to trial before any is seen, and how many trials that belief counts for."""
 _LEAST_SLOPE = 0.2

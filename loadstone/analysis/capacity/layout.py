@@ -30,7 +30,7 @@ class Layout:
 
     @classmethod
     def of(cls, deployment: Deployment) -> Layout:
-        """Of a resolved deployment, without what only watches."""
+        """The layout of a resolved deployment, without what only watches."""
         placed = (r for r in deployment.replicas if not r.stack)
         return cls(
             tuple(Placed(replica.service, replica.node, replica.resources.cpu) for replica in placed),
@@ -39,7 +39,7 @@ class Layout:
 
     @classmethod
     def seen(cls, usage: Iterable[Reading], nodes: Iterable[NodeFacts]) -> Layout:
-        """Of a trial's ``usage.json`` and the nodes of a run's provenance."""
+        """The layout by a trial's ``usage.json`` and the nodes of a run's provenance."""
         placed = tuple(Placed(reading.service, reading.node, reading.cpu_limit) for reading in usage)
         cores = {node.name: float(len(node.cpus)) for node in nodes if node.role == "worker"}
         return cls(placed, {name: count for name, count in cores.items() if any(p.node == name for p in placed)})

@@ -23,7 +23,7 @@ class Objective:
 
     @classmethod
     def of(cls, slo: Slo, warm_s: float, window_s: float, timeout_s: float) -> Objective:
-        """Of an SLO: its percentiles, and that its share completes in time."""
+        """The objective of an SLO: its percentiles, and that its share completes in time."""
         limits = [(1 - percentile / 100, limit / 1e3) for percentile, limit in sorted(slo.limits.items())]
         return cls((*limits, (max(1 - slo.completed, 1e-6), timeout_s)), warm_s, window_s)
 
@@ -34,8 +34,8 @@ class Objective:
 
 
 def of_study(study: StudyFile, slo: Slo | None) -> Objective | None:
-    """Of a study as ``plan.json`` has it; None where it has no SLO, its windows differ by rate (``trial.requests``), or
-    its times cannot be read."""
+    """The objective of a study as ``plan.json`` has it; None where it has no SLO, its windows differ by rate
+    (``trial.requests``), or its times cannot be read."""
     if slo is None or study.trial.requests is not None:
         return None
     try:

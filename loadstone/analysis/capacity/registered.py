@@ -21,7 +21,7 @@ from loadstone.analysis.summary import TreatmentSummary
 
 FOLDER = "predictions"
 VERSION = 5
-"""Of the model: another one may predict otherwise from the same trials."""
+"""The version of the model: another one may predict otherwise from the same trials."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ _LONG_S, _VIOLATIONS = 8.0, 50
 _POOL = 8
 """Replicas that are simulated; of more, so many are taken for all."""
 _STEPS, _DOUBLINGS = 7, 6
-"""Of the search for a breaking point: halvings of the interval between a load that holds and its double, and how often
-the load that uses up the quota at rest is doubled or halved to find that interval."""
+"""Steps of the search for a breaking point: halvings of the interval between a load that holds and its double, and how
+often the load that uses up the quota at rest is doubled or halved to find that interval."""
 _SETTLES = 8
 """Steps in which the cost of a burst and its length agree."""
 _FEW = 8

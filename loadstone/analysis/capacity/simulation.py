@@ -18,7 +18,7 @@ PERIOD_S = 0.1
 _EVENTS = 15_000_000
 """So many take about a quarter of a minute; a request has three or four of them a call."""
 _SECONDS, _LEAST, _MOST = 60.0, 100_000, 400_000
-"""Of simulated time, and requests, unless that would be more events."""
+"""Seconds of simulated time, and the fewest and the most requests, unless that would be more events."""
 _KEEPS_UP = 0.99
 """Fuller than this, queues of what costs the same at every load grow as long as one looks."""
 _WARM = 0.2
@@ -32,14 +32,14 @@ class SimulatedLoad:
     rate: float
     requests: int
     seconds: float
-    """Of simulated time that counts."""
+    """Seconds of simulated time that count."""
     stable: bool
     """Whether it kept up with what was offered."""
     latency_ms: Mapping[str, float | None]
     """None where it did not."""
     busiest: str
     busiest_share: float
-    """Of its CPU: a service's replicas' quota, or a node's cores."""
+    """The share of its CPU that the busiest uses: of a service's replicas' quota, or of a node's cores."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Shapes:
 def of(
     run: RunFolder, runs: Sequence[MeasuredRun], baseline: str, keys: Sequence[tuple[str, float]], paired: bool
 ) -> Shapes:
-    """Of each treatment at each load against the baseline, over the blocks that both have."""
+    """The shapes of each treatment at each load against the baseline, over the blocks that both have."""
     from loadstone.analysis.statistics.shape import shape
 
     wanted = {key: _sides(runs, baseline, *key) for key in keys}

@@ -32,7 +32,7 @@ class HistoryRow(TableRow, name="history"):
     quantity: str
     """``capacity`` or ``breaking point`` in requests/s; ``p50`` or ``p99`` in ms, at a fixed load."""
     load: float | None
-    """Of a latency: requests/s, or clients of a closed loop."""
+    """The load of a latency: requests/s, or clients of a closed loop."""
     value: float
     low: float | None
     """The ends of the 95 % interval; null where a single trial gives none."""

@@ -22,7 +22,8 @@ class RunSeries:
     quantity: str
     load: float | None
     slo: str
-    """Of a capacity and a breaking point, which is another with another objective; empty of a latency."""
+    """The objective of a capacity or breaking point, which is another quantity with another objective; empty for a
+    latency."""
     rows: tuple[HistoryRow, ...]
     """The oldest first."""
     changes: tuple[ChangePoint, ...]
@@ -31,7 +32,7 @@ class RunSeries:
 
     @property
     def unit(self) -> str:
-        """Of its values."""
+        """The unit of its values."""
         return "ms" if self.quantity in ("p50", "p99") else "req/s"
 
     def better(self, change: ChangePoint) -> bool:

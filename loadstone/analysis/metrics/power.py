@@ -113,7 +113,7 @@ def kind(domain: str) -> str:
 
 
 def energy(rows: Iterable[PowerUse], throughput: float | None) -> EnergyUse | None:
-    """Of all nodes with replicas; None without any such counter."""
+    """The power and energy of all nodes with replicas; None without any such counter."""
     tested = [row for row in rows if row.replicas]
     package, core, dram = (total(row.watts for row in tested if row.kind == k) for k in ("package", "core", "dram"))
     nodes = len({row.node for row in tested if row.kind == "package"})

@@ -10,9 +10,9 @@ from loadstone.model.records.observed import Observed
 
 
 def stolen(folder: Path, observed: Observed, stopped_s: float | None = None) -> float | None:
-    """Of the node that lost most: the share of its processors' time in the window. ``folder``: the trial's.
+    """The share of processor time that was stolen in the window on the node that lost most. ``folder``: the trial's.
 
-    Of a trial that broke and was stopped: in the ``stopped_s`` seconds until then. None where counters were not
+    For a trial that broke and was stopped, in the ``stopped_s`` seconds until then. None where counters were not
     recorded.
     """
     recording, _ = read(folder / "metrics.parquet")

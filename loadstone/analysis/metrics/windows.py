@@ -34,13 +34,13 @@ class Value(NamedTuple):
     """One series in the window; missing values are null, with the reason in ``problem``."""
 
     change: float | None
-    """Of a counter, over the window."""
+    """The increase of a counter over the window."""
     mean: float | None
-    """Of a gauge, over the readings in the window."""
+    """The mean of a gauge over its readings in the window."""
     before: float | None
-    """Of a gauge, when the window began."""
+    """The value of a gauge when the window began."""
     after: float | None
-    """Of a gauge, when the window ended."""
+    """The value of a gauge when the window ended."""
     problem: str = ""
 
 

@@ -29,7 +29,8 @@ class Fastest:
     worst: PlacementLoad
     placements: int
     ratio: float | None
-    """Of their P99, worst to best, with its interval; None where there is a single trial, which has no spread."""
+    """The ratio of their P99, worst to best, with its interval; None where there is a single trial, which has no
+    spread."""
     low: float | None
     high: float | None
 

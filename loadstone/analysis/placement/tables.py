@@ -101,7 +101,7 @@ class Tables:
 
 
 def tables(treatments: Sequence[TreatmentSummary], metrics: Mapping[str, pa.Table]) -> Tables:
-    """Of a run that varies placement; ``metrics`` are the tables of ``analysis.metrics``."""
+    """The tables of a run that varies placement; ``metrics`` are the tables of ``analysis.metrics``."""
     cstates, energy = _by_trial(CstateRow, metrics), _by_trial(EnergyRow, metrics)
     network, between = _by_trial(NetworkRow, metrics), _by_trial(BetweenRow, metrics)
     found = Tables([], [], [], [])

@@ -120,7 +120,8 @@ def _of_best_fit(treatment: TreatmentSummary, entry: Published, fits: Sequence[B
 
 
 def _of_node(treatment: TreatmentSummary, entry: Published, systems: Sequence[SystemRow]) -> Ours:
-    """Of the one node where that service runs without another of the published ones, which had a host each."""
+    """The value of the one node where that service runs without another of the published ones, which had a host
+    each."""
     mine = [row for row in systems if row.treatment == treatment.label and entry.node_of in row.services]
     if not mine:
         return Ours(why=f"not in this run: a recorded node with {entry.node_of}")
@@ -201,7 +202,7 @@ def _traced(run: RunFolder, row: TrialRow) -> float | None:
 
 
 def _in_c0(run: RunFolder, row: TrialRow) -> float | None:
-    """Of all nodes with replicas, the mean."""
+    """The share of time in C0: the mean over all nodes with replicas."""
     observed = run.observed(row.trial_id)
     table, _ = windows.read(run.folder / "trials" / row.trial_id / "metrics.parquet")
     if observed is None or observed.window is None or table is None:

@@ -17,11 +17,11 @@ from loadstone.analysis.statistics.effect import Floats
 from loadstone.analysis.statistics.merging import AD, KS, Sample, all_pairs, distances
 
 BINS = 60
-"""Of a histogram, up to ``HIGHEST``."""
+"""Bins of a histogram, up to ``HIGHEST``."""
 HIGHEST = 99.0
 """Percentile, of the treatment where it is greatest: a few slow requests would leave one bin for all others."""
 _POINTS = 60
-"""Of a run's curve, evenly on an axis that gives every further nine the same room."""
+"""Points of a run's curve, evenly on an axis that gives every further nine the same room."""
 
 
 def curves(group: Group, fitted: Sequence[Fitted], repetition: dict[str, int]) -> Iterator[RunCurveRow]:

@@ -31,11 +31,11 @@ class Fitted:
     pair_ad: tuple[float, ...]
     pair_ks: tuple[float, ...]
     summed_ad: tuple[float, ...]
-    """Of each run, to all others."""
+    """The sum of each run's Anderson-Darling statistics to all others."""
     best: int
     """The run with the smallest sum; of equal ones the first."""
     ad: float = 0.0
-    """Of the best-fit run, from the baseline's."""
+    """The Anderson-Darling statistic between the best-fit run and the baseline's."""
     ks: float = 0.0
 
     @property

@@ -11,22 +11,22 @@ from math import exp, log
 import numpy as np
 
 SMALLEST, LARGEST = 0.001, 0.25
-"""Of the Anderson-Darling p-value."""
+"""The ends of the range in which an Anderson-Darling p-value is reported."""
 _LEVELS = (0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001)
 _CRITICAL = (0.325, 1.226, 1.961, 2.718, 3.752, 4.592, 6.546)
-"""Of two samples, standardised."""
+"""Critical values of the standardised statistic of two samples, at these levels."""
 _LOG_P = np.polyfit(_CRITICAL, [log(level) for level in _LEVELS], 2)
 
 
 def anderson_darling(statistic: float) -> float:
-    """Of two samples by their standardised statistic."""
+    """The Anderson-Darling p-value of two samples, from their standardised statistic."""
     if statistic < _CRITICAL[0]:
         return LARGEST
     return SMALLEST if statistic > _CRITICAL[-1] else exp(float(np.polyval(_LOG_P, statistic)))
 
 
 def kolmogorov_smirnov(statistic: float, n: int, m: int) -> float:
-    """Of two samples of these sizes."""
+    """The Kolmogorov-Smirnov p-value of two samples of these sizes."""
     from scipy.stats import kstwo  # takes a second, which only these figures have to wait for
 
     return float(kstwo.sf(statistic, np.round(n * m / (n + m))))

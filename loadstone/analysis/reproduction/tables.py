@@ -22,7 +22,7 @@ from loadstone.analysis.summary import TreatmentSummary
 
 PERCENTILES = (50, 75, 90, 95, 99, 100)
 _POINTS = 60
-"""Of a distribution, evenly on an axis that gives every further nine the same room."""
+"""Points of a distribution, evenly on an axis that gives every further nine the same room."""
 
 
 @dataclass(frozen=True)

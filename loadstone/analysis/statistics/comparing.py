@@ -43,7 +43,7 @@ def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) 
 
 
 def difference(endpoint: Endpoint, alpha: float = ALPHA) -> TestedDifference:
-    """Of the logarithms of one endpoint, by itself; its interval is at 1 - ``alpha``."""
+    """The difference of the logarithms of one endpoint, tested by itself; its interval is at 1 - ``alpha``."""
     test = paired if endpoint.paired else unpaired
     return test(np.log(np.asarray(endpoint.a, np.float64)), np.log(np.asarray(endpoint.b, np.float64)), alpha)
 

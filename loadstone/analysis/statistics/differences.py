@@ -20,7 +20,7 @@ from loadstone.analysis.statistics.relabelling import Relabelled, permutation, s
 
 @dataclass(frozen=True)
 class TestedDifference:
-    """Of mean logarithms, B - A, with what is known of its error; no verdict yet."""
+    """A difference of mean logarithms, B - A, with what is known of its error; no verdict yet."""
 
     method: Method
     runs: int
@@ -32,8 +32,8 @@ class TestedDifference:
     sd: float
     p: float
     low: float
-    """Of the interval of the difference, which leaves out zero exactly where ``p`` is at most alpha. For so few runs
-    that no p can be, Student's t; infinite where there is no error to judge by either."""
+    """The lower end of the interval of the difference, which leaves out zero exactly where ``p`` is at most alpha. For
+    so few runs that no p can be, by Student's t; infinite where there is no error to judge by either."""
     high: float
     p_t: float
 

@@ -22,7 +22,7 @@ POWER = 0.8
 FEWEST_PAIRS = 6
 """Below, no sign-flip p can be 5 % or less: with 5 pairs the smallest is 2/32."""
 FEWEST_RUNS = 4
-"""Of each side where runs are not paired: with 3 the smallest permutation p is 2/20, with 4 it is 2/70."""
+"""Fewest runs of each side where they are not paired: with 3 the smallest permutation p is 2/20, with 4 it is 2/70."""
 
 
 @dataclass(frozen=True)
@@ -61,26 +61,26 @@ class Effect:
     """How B stands to A on one endpoint, after all tests of its family were accounted for."""
 
     ratio: float
-    """Of the geometric means, B / A: above 1, B is slower."""
+    """The ratio of the geometric means, B / A: above 1, B is slower."""
     low: float
-    """Of the ratio's interval at 1 - alpha, for this endpoint alone: it leaves out 1 exactly where ``p`` is at most
-    alpha. Where there are too few runs for any such p, by paired t or Welch; 0 for a single run."""
+    """The lower end of the ratio's interval at 1 - alpha, for this endpoint alone: it leaves out 1 exactly where ``p``
+    is at most alpha. Where there are too few runs for any such p, by paired t or Welch; 0 for a single run."""
     high: float
     """Infinite for a single run."""
     p: float
-    """Of no difference, two-sided: sign-flip where paired, permutation where not; exact, or by seeded Monte Carlo."""
+    """The two-sided p of no difference: sign-flip where paired, permutation where not; exact or seeded Monte Carlo."""
     p_t: float
     """The same by paired t or Welch, to be shown beside; it decides nothing."""
     p_adjusted: float | None
     """``p`` after Holm over the family, which decides; None where there are too few runs to test."""
     p_equal: float | None
-    """Of a difference as large as the margin (the larger of the two one-sided tests), after Holm; None likewise."""
+    """The p of a difference as large as the margin (the larger of two one-sided tests), after Holm; None likewise."""
     method: Method
     runs: int
     """Pairs; the runs of the smaller side where they are not paired."""
     sd: float
-    """Of the differences of logarithms within pairs; of logarithms from run to run (pooled) where not paired. About
-    the relative spread: 0.02 is 2 %. Not a number for a single run."""
+    """The standard deviation of the differences of logarithms within pairs, or of logarithms from run to run (pooled)
+    where not paired. About the relative spread: 0.02 is 2 %. Not a number for a single run."""
     margin: float
     """What counts as practically equal: 0.02 is a ratio within 1/1.02 and 1.02."""
     verdict: Verdict

@@ -20,7 +20,8 @@ class Mean(NamedTuple):
 
 
 def mean(values: Sequence[float], alpha: float = ALPHA) -> Mean:
-    """Of positive values, one per run, by Student's t over their logarithms; raises ValueError without any value."""
+    """The geometric mean of positive values, one per run, by Student's t over their logarithms; raises ValueError
+    without any value."""
     if not len(values):
         raise ValueError("no run, so there is no mean")
     logarithms = np.log(np.asarray(values, np.float64))

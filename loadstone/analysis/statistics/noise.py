@@ -20,14 +20,14 @@ class Floor:
     comparison: EndpointComparison
     """B is A again: a verdict of slower or faster is a false alarm, or something changes during the run."""
     sd: float
-    """Of the differences of logarithms within pairs."""
+    """The standard deviation of the differences of logarithms within pairs."""
     sd_low: float
-    """Of the 95 % interval of ``sd``: wide for few pairs."""
+    """The lower end of the 95 % interval of ``sd``: wide for few pairs."""
     sd_high: float
     detects: float
     """The slowdown that ``pairs`` pairs find with 80 % power: 0.02 is 2 %."""
     detects_low: float
-    """Of the interval that the interval of ``sd`` implies."""
+    """The lower end of the interval that the interval of ``sd`` implies."""
     detects_high: float
     pairs: int
 

@@ -19,7 +19,7 @@ from loadstone.analysis.statistics.effect import ALPHA, Floats
 ENUMERATED = 20
 """Values up to which all sign flips or all assignments are enumerated: at most a million."""
 DRAWS = 99_999
-"""Of the Monte Carlo above: its p is within 0.14 points of the exact one at 5 %, in 95 % of cases."""
+"""Draws of the Monte Carlo above that: its p is within 0.14 points of the exact one at 5 %, in 95 % of cases."""
 SEED = 20_250_101
 _ROUNDING = 1e-12
 """Sums that differ relatively by less are the same sum, added in another order."""
@@ -28,7 +28,7 @@ Counts = NDArray[np.int64]
 
 
 class Relabelled(NamedTuple):
-    """Of a mean difference: the two-sided p of zero, and the interval at 1 - alpha, infinite for too few runs."""
+    """A mean difference's two-sided p of zero, and its interval at 1 - alpha, infinite for too few runs."""
 
     p: float
     low: float

@@ -32,7 +32,7 @@ class Shift:
     shift: float
     """b - a."""
     low: float
-    """Of the shift's interval, from run to run; infinite for a single run."""
+    """The lower end of the shift's interval, from run to run; infinite for a single run."""
     high: float
 
 
@@ -52,7 +52,7 @@ class Shape:
 
 
 def shape(a: Sequence[Sample], b: Sequence[Sample], in_blocks: bool = True, alpha: float = ALPHA) -> Shape:
-    """Of the runs ``a`` and ``b``; where ``in_blocks``, run i of both is of the same block.
+    """The distances between the runs ``a`` and ``b``; where ``in_blocks``, run i of both is of the same block.
 
     A side without a run, or blocks that do not match, raise ValueError.
     """

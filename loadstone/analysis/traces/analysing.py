@@ -35,7 +35,7 @@ class TraceAnalysis:
     heat: pa.Table
     """See ``tables.HEAT``."""
     durations_ns: Ints
-    """Of the roots, by trace."""
+    """Durations of the roots, by trace."""
     health: Health
 
 

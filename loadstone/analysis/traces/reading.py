@@ -36,7 +36,8 @@ _TEXTS = tuple(field.name for field in SCHEMA if field.type == pa.string())
 _NUMBERS = {field.name: field.type.to_pandas_dtype() for field in SCHEMA if field.name not in ("trace_id", *_TEXTS)}
 _MOST = 2**31 - 1
 _LATEST, _LONGEST = 2**62, 2**60
-"""Of times and durations (the year 2116; 36 years), so that sums fit 64 bits. ``stone spans`` holds to them too."""
+"""The latest time and the longest duration (the year 2116; 36 years), so that sums fit 64 bits. ``stone spans`` holds
+to them too."""
 
 
 def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> SpanColumns:

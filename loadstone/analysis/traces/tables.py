@@ -90,7 +90,7 @@ def _levels(duration: Ints) -> NDArray[np.int64]:
 
 
 def _width(seconds: float) -> float:
-    """Of a column of time: 0.1, 0.2, 0.5, 1 ... s, so that there are at most about a hundred."""
+    """The width of a column of time in seconds: 0.1, 0.2, 0.5, 1 ..., so that there are at most about a hundred."""
     decade = 0.1
     while True:
         for factor in (1, 2, 5):
