@@ -18,7 +18,7 @@ _PREPARING_S = 1800.0
 
 @dataclass(frozen=True)
 class MachineCost:
-    """Of a plan: the machines that are made for it, and for how many seconds its trials use them."""
+    """What a plan costs: the machines that are made for it, and for how many seconds its trials use them."""
 
     terms: Terms | None
     seconds: float | None
@@ -56,7 +56,7 @@ def of(plan: Plan) -> MachineCost:
 
 
 def terms(plan: Plan) -> Terms | None:
-    """Of the most machines that a treatment needs; None where the plan's machines are there anyway."""
+    """The terms of the most machines that a treatment needs; None where the plan's machines are there anyway."""
     found = [infrastructure_of(cluster, "plan").terms(wanted.managers) for cluster, wanted in demands(plan)]
     return max((each for each in found if each is not None), key=lambda each: each.machines, default=None)
 

@@ -54,7 +54,7 @@ def resolve_treatment(deployable: Deployable, nodes: Sequence[Node], name: str) 
 
 
 def _external(deployable: Deployable, nodes: Sequence[Node], name: str) -> Deployment:
-    """Of what someone else deployed: where requests enter, and no replicas."""
+    """What someone else deployed, as a deployment: where requests enter, and no replicas."""
     application, settings = deployable.application, deployable.treatment.settings
     return Deployment(
         name=name,

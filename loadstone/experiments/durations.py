@@ -34,9 +34,9 @@ class Outlook:
     trials: float
     """About how many trials, this one included."""
     length: float
-    """Of this trial."""
+    """The length of this trial."""
     left: float
-    """Of all trials to come, this one included."""
+    """The time left for all trials to come, this one included."""
     in_seconds: bool = True
 
 

@@ -10,7 +10,7 @@ from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError
 
 Hardware = dict[str, str]
-"""Of a machine, by part: ``processor``, ``cores``, ``kernel``, ``firmware``, ``microcode``, ``nics``, ``disks``."""
+"""Parts of a machine: ``processor``, ``cores``, ``kernel``, ``firmware``, ``microcode``, ``nics``, ``disks``."""
 
 
 def of_hosts(nodes: Sequence[Node]) -> dict[str, Hardware]:

@@ -31,7 +31,7 @@ SATURATED = 0.95
 DESCHEDULED = 0.05
 """A load thread that waits for a CPU for more than this share of the window is worth a word."""
 NOTABLE = 0.25
-"""Of the violations that the SLO leaves room for: fewer than this share by the generator are not worth a word."""
+"""The share of the violations that the SLO leaves room for; what the generator caused is not worth a word below it."""
 ENOUGH = 10
 """Requests that must lie beyond a percentile for it to be compared: fewer are single events, which are counted."""
 LATENESS_SHARE, LATENESS_LEAST_MS = 0.10, 1.0

@@ -83,11 +83,11 @@ class Plan:
     study: Study
     """With its factors; what they vary is here as in the first treatment."""
     application: Application
-    """Of the first treatment."""
+    """The application of the first treatment."""
     application_digest: str
     treatments: tuple[Treatment, ...]
     own: tuple[Own, ...]
-    """Of each treatment."""
+    """What each treatment is run from."""
     notes: tuple[Problem, ...] = ()
     """What of an imported application is not carried, what is guessed, and what cannot be repeated."""
 
@@ -293,7 +293,7 @@ def _treatment(varied: factors.Varied, own: Own, loaded: LoadedApplication, chan
 
 
 def _script_digest(study: Study, own: Own, workload: str | None) -> str | None:
-    """Of a Lua script, or of a workload that the study brings."""
+    """The digest of a Lua script, or of a workload that the study brings."""
     if own.script is not None:
         return load_files.digest(own.script)
     return load_files.workload_digest(own.application, workload) if workload in study.workloads else None

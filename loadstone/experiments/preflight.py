@@ -40,9 +40,9 @@ class Inspection:
     nodes: list[Node] = field(default_factory=list)
     """That the treatments would get."""
     hardware: dict[str, Hardware] = field(default_factory=dict)
-    """Of hosts that are machines of their own, by node."""
+    """Hardware of hosts that are machines of their own, by node."""
     orchestrators: list[Orchestrator] = field(default_factory=list)
-    """Of the treatments that can be deployed on nodes that are there."""
+    """Orchestrators of the treatments that can be deployed on nodes that are there."""
 
     @property
     def errors(self) -> list[Finding]:
@@ -55,7 +55,7 @@ class Inspection:
         return [*grouped(self.notes), *(f"{f.what}: {f.message}" for f in self.findings if f.level == "warning")]
 
     def versions(self) -> dict[str, str]:
-        """Of what would be deployed."""
+        """Versions of what would be deployed, by name."""
         return {name: version for found in self.orchestrators for name, version in found.versions().items()}
 
 

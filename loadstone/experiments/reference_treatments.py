@@ -16,8 +16,8 @@ from loadstone.experiments.plan import Plan
 from loadstone.model.trial import Treatment
 
 LOADS = (0.05, 0.2, 0.35, 0.5, 0.75)
-"""Of the breaking point: low enough that the bottleneck is not throttled, and far enough apart to show a trend; the
-first shows what the services use when they do next to nothing."""
+"""Shares of the breaking point to load it with: low enough that the bottleneck is not throttled, and far enough apart
+to show a trend; the first shows what the services use when they do next to nothing."""
 _ATTEMPTS = 2
 """Trials at one of these loads, if the first is invalid."""
 _PREDICTED = ("scaling", "placement")

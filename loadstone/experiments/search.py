@@ -82,7 +82,7 @@ class _Seen:
     before_confirm: int = 0
     """Fine trials that came before the confirmation."""
     hint: float | None = None
-    """Of the last short trial that has one."""
+    """The hint of the last short trial that has a hint."""
 
     @property
     def full(self) -> list[TrialOutcome]:

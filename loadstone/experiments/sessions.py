@@ -26,7 +26,7 @@ class Session:
     """Which of its study; empty where that has none."""
     plan: Plan
     ledger: Ledger | None
-    """Of a run that goes on."""
+    """The ledger of a run that goes on; None for a new run."""
     create: Callable[[dict[str, Any]], Path]
     """Makes the folder of a new run, with its provenance."""
     study: Path = Path()

@@ -40,14 +40,14 @@ class Measured:
     summary: TrialSummary | None = None
     observed: Observed | None = None
     reference_ms: tuple[float | None, float | None] = (None, None)
-    """Of the reference loop, right before the load and after it: how fast the machine was."""
+    """The time of the reference loop, right before the load and after it: how fast the machine was."""
     cpu_capacity: float | None = None
     """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
     environment: str | None = None
     """What its replicas ran in, as the audit found it; None where nothing was deployed."""
     steal_share: float | None = None
-    """Of the node that lost most: the processor time that a hypervisor gave to others; None where it is not recorded.
-    """
+    """The share of processor time that a hypervisor gave to others, on the node that lost most; None where it is not
+    recorded."""
 
 
 _WAIT_S = 3.0

@@ -22,7 +22,7 @@ class LoadedRow(Protocol):
 
     @property
     def clients(self) -> int | None:
-        """Of a closed loop."""
+        """Clients of a closed loop; None at a rate."""
 
 
 _Effect = TypeVar("_Effect", bound=EffectRow)

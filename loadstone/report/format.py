@@ -23,7 +23,7 @@ class HasLoad(Protocol):
 
     @property
     def clients(self) -> int | None:
-        """Of a closed loop."""
+        """Clients of a closed loop; None at a rate."""
 
 
 def number(value: float | None) -> str:

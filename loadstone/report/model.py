@@ -70,7 +70,8 @@ def gather(content: Content) -> Section | None:
 
 
 def _models(content: Content, wanted: set[str]) -> tuple[list[CapacityModel], list[str]]:
-    """Of the treatments that predictions were made from; where there are none, of the first that gives one."""
+    """Models of the treatments that predictions were made from, or of the first that gives one where there are none;
+    and what is doubtful about them."""
     found: list[CapacityModel] = []
     doubts: list[str] = []
     for treatment in content.treatments:

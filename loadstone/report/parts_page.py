@@ -17,9 +17,9 @@ from loadstone.report.inline import inline
 from loadstone.report.section import Section
 
 MOST_FIGURES = 4
-"""Of a part: its report has them all."""
+"""Most figures of a part that are shown: its report has them all."""
 _OWN = ("breaking-bars", "hold", "grid-mean", "latency", "mean-latency", "throughput")
-"""Of the run's own figures those that answer, the most telling first."""
+"""Figures of the run itself that answer the question, the most telling first."""
 _LONG = ("comparison",)
 """Sections whose figure has a row for every operation and span: as long as a page."""
 
@@ -33,9 +33,9 @@ class _Section:
     answer: str
     each: list[tuple[str, str]]
     answers: list[str]
-    """Of the sections of its report: the comparison, the claims, ..."""
+    """Answers of the sections of its report: the comparison, the claims, ..."""
     published: list[str]
-    """Of the section that lays the published values beside it."""
+    """Answers of the section that lays the published values beside it."""
     figures: list[tuple[str, Markup]]
     """Titles, and the figures that its report leads with."""
     verdicts: dict[str, int]

@@ -175,7 +175,7 @@ _NINES = (50, 90, 99, 99.9, 99.99, 99.999)
 
 
 def nines(title: str, highest: float) -> Axis:
-    """Of percentiles: every further nine has the same room."""
+    """An axis of percentiles, on which every further nine has the same room."""
     high = min(max(highest, 90.0), 99.9999)
     ticks = [(value, f"{value:g}") for value in (0, *_NINES) if value <= high]
     return Axis(title, 0.0, high, ticks, lambda percentile: -math.log10(1 - percentile / 100))

@@ -143,7 +143,7 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
 
 
 def _measured(treatment: TreatmentSummary) -> str:
-    """Of a closed loop without an SLO: the throughput with the fewest and with the most clients."""
+    """What a closed loop without an SLO completed: the throughput with the fewest and with the most clients."""
     rows = sorted(treatment.rows("measured"), key=lambda row: row.load)
     ends = [rows[0]] if rows[0].load == rows[-1].load else [rows[0], rows[-1]]
     found = [f"**{format.rate(row.throughput)}** with {format.load(row)}" for row in ends]

@@ -14,11 +14,11 @@ import pyarrow as pa
 from loadstone.report import publication_table
 
 MOST_ROWS = 200
-"""Of a table for people to read; a longer one is written as CSV only."""
+"""Most rows of a table for people to read; a longer one is written as CSV only."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
 MOST_BYTES = 50_000
-"""Of a plain CSV; a larger one is compressed, which readers of data frames undo unasked."""
+"""Most bytes of a plain CSV; a larger one is compressed, which readers of data frames undo by themselves."""
 
 
 def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:

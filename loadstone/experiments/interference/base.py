@@ -16,7 +16,8 @@ FILE = "interference.json"
 
 
 class Interference:
-    """Of a treatment without any: deployed with it, started and stopped in each of its trials, removed with it."""
+    """The interference of a treatment, here none: deployed with it, started and stopped in each of its trials, removed
+    with it."""
 
     problems: Sequence[str] = ()
     """Why it did not disturb the whole window of the trial, in sentences."""

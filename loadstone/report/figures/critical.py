@@ -22,7 +22,7 @@ from loadstone.report.figures.names import LINES, short
 
 MOST_PANELS = 4
 _LEAST, _DEEPEST = 0.004, 9
-"""Of the whole: what is thinner is not drawn, and neither what is deeper."""
+"""The least share of the whole, and the deepest level, that is drawn."""
 _LETTER = 0.0693
 """Inches."""
 _JOIN = " > "
@@ -64,7 +64,7 @@ def flame(content: Content) -> Figure | None:
 
 
 def _service(step: str) -> str:
-    """Of a step of a path: ``frontend`` of ``frontend GET /``, ``cache`` of ``to cache``."""
+    """The service of a step of a path: ``frontend`` of ``frontend GET /``, ``cache`` of ``to cache``."""
     return step.removeprefix("to ").split(" ")[0]
 
 

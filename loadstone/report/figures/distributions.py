@@ -18,7 +18,7 @@ from loadstone.report.figures.reproduction import TreatedAtLoad, shown_load
 from loadstone.report.figures.spectrum import TICKS, nines
 
 MOST_RUNS = 5
-"""Of each treatment, as lines; the study drew as many."""
+"""Most runs of each treatment that are drawn as lines; the study drew as many."""
 MOST_PANELS = 6
 _TITLE = 22
 """Characters in a line of a panel's title."""

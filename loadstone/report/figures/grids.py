@@ -16,12 +16,12 @@ from loadstone.report.figures.names import factors, numeric
 
 
 def percentiles(content: Content) -> Figure | None:
-    """Of the latency that the SLO limits."""
+    """A grid of the percentile of latency that the SLO limits."""
     return _figure(content, content.percentile[0])
 
 
 def means(content: Content) -> Figure | None:
-    """Of the mean latency."""
+    """A grid of the mean latency."""
     return _figure(content, "mean_ms")
 
 

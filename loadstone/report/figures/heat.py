@@ -18,7 +18,7 @@ from loadstone.report.figures.critical import MOST_PANELS
 from loadstone.report.figures.names import short
 
 _STEPS = 20
-"""Of latency in a decade, as the table of it has them."""
+"""Steps of latency in a decade, as its table has them."""
 COLOURS = LinearSegmentedColormap.from_list("heat", [(0.0, 0.447, 0.698, 0.12), (0.0, 0.447, 0.698, 1.0)])
 """From hardly anything to the first colour: where nothing is, the page shows through, whether it is light or dark."""
 

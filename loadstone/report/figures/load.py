@@ -126,7 +126,7 @@ def panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[TreatmentSer
 
 
 def curve(axes: Axes, series: TreatmentSeries, every: Sequence[CurvePoint], scale: float = 1.0) -> None:
-    """Of one quantity at fixed loads: a line through the means with their 95 % band, a marker at each median."""
+    """Draws one quantity at fixed loads: a line through the means with their 95 % band, a marker at each median."""
     points = [point for point in every if point.treatment == series.treatment.label]
     if not points:
         return

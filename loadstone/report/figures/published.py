@@ -18,7 +18,7 @@ MOST_ROWS, MOST_SPANS = 40, 9
 _ROW = 0.24
 """Inches."""
 _THEIRS, _OURS = 0.14, -0.14
-"""Of a row's height, so that neither hides the other."""
+"""Offsets as shares of a row's height, so that neither value hides the other."""
 
 
 def values(content: Content) -> Figure | None:

@@ -95,12 +95,12 @@ def styled(look: Look = USUAL) -> Iterator[None]:
 
 
 def width() -> float:
-    """Of a figure, in inches."""
+    """The width of a figure, in inches."""
     return float(matplotlib.rcParams["figure.figsize"][0])
 
 
 def wide() -> float:
-    """Of a figure that spans the page, in inches: of a narrow one two columns with their gap."""
+    """The width of a figure that spans the page, in inches: for narrow figures, of two columns with their gap."""
     return 2 * width() + _GAP if width() < COLUMN else 1.6 * width()
 
 
@@ -128,7 +128,7 @@ def panels(
 
 
 def _ticks(span: float) -> Locator:
-    """Of a logarithmic axis for values from one to ``span``: two ticks at least, and no more than there is room for."""
+    """Ticks of a logarithmic axis for values from one to ``span``: at least two, and no more than there is room for."""
     if span < 2:
         return MaxNLocator(5)
     return LogLocator(subs=(1,) if span > 300 else (1, 2, 5) if span > 4 else (1, 1.5, 2, 3, 4, 5, 6, 7, 8))
