@@ -39,7 +39,7 @@ TWICE = {
     # What a notebook has of a run is called as the model calls it.
     *("Comparison", "Trial"),
 }
-"""The names of classes that may stand twice in the package; what differs otherwise is told apart by its name."""
+"""The names of classes that may stand twice in the package; others differ in their names."""
 
 
 def implementations() -> set[str]:
