@@ -1,4 +1,4 @@
-"""Requests to a cluster of several servers: where one fails the next is asked, and all of them again for a while."""
+"""Requests to a cluster of several servers: where one fails, the next is tried, and all of them again for a while."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Servers(Generic[Server]):
 
     @property
     def first(self) -> Server:
-        """The server that is asked first: the one that answered last."""
+        """The server that is tried first: the one that answered last."""
         return self._servers[0]
 
     def ask(
@@ -47,9 +47,9 @@ class Servers(Generic[Server]):
         patience_s: float,
         waits_for: type[Unreachable] = Unreachable,
     ) -> Answer:
-        """The first answer; ``request`` raises Unreachable where the next server should be asked.
+        """The first answer; ``request`` raises Unreachable where the next server should be tried.
 
-        When all have failed they are asked again, for ``patience_s``, if one of them failed by ``waits_for``. Then
+        When all have failed, they are tried again, for ``patience_s``, if one of them failed by ``waits_for``. Then
         raises what that server did, with the messages of all.
         """
         deadline = time.monotonic() + patience_s
