@@ -96,7 +96,8 @@ class Conductor:
                 own = self._plan.of(trial.treatment)
                 reset = own.study.trial.reset
                 events = self._events_of_application
-                runner = TrialRunner(own.application, own.study.load, reset, self._driver, self._listener, events)
+                load, waits = own.study.load, self._plan.waiting
+                runner = TrialRunner(own.application, load, waits, reset, self._driver, self._listener, events)
                 measured = runner.run(trial, deployed, folder)
         except DeploymentError as error:
             if (

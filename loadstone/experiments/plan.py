@@ -27,6 +27,7 @@ from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.external import External
 from loadstone.workloads.members import clients_needed
+from loadstone.workloads.waiting import Waiting, waiting
 
 _BESIDE = ("application", "cluster", "load", "stacks", "trial")
 """What factors may set beside what a treatment has fields for."""
@@ -114,6 +115,11 @@ class Plan:
         """How many generate the load where there are so many client machines; None where all of those do."""
         wanted = [own.study.load.workers or clients_needed(own.study.load) for own in self.own]
         return None if None in wanted else max(number or 1 for number in wanted)
+
+    @property
+    def waiting(self) -> Waiting:
+        """What the way of waiting for the next send is chosen by, in all trials."""
+        return waiting(own.study.load for own in self.own)
 
     def deployable(self, treatment: Treatment) -> Deployable:
         """What a treatment is deployed from."""

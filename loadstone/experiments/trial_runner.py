@@ -30,6 +30,7 @@ from loadstone.monitoring.replicas import UsageWindow
 from loadstone.orchestration import stacks
 from loadstone.workloads.base import Driver, DriverError, Offer, deadline_s
 from loadstone.workloads.members import members
+from loadstone.workloads.waiting import Waiting
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class TrialRunner:
         self,
         application: Application,
         load: Load,
+        waiting: Waiting,
         reset: str,
         driver: Driver,
         listener: Listener,
@@ -69,6 +71,7 @@ class TrialRunner:
     ) -> None:
         self._application = application
         self._offered = load
+        self._waiting = waiting
         self._reset = reset
         self._driver = driver
         self._listener = listener
@@ -173,6 +176,7 @@ class TrialRunner:
             folder=folder,
             requests=trial.requests,
             warmup_requests=trial.warmup_requests,
+            waiting=self._waiting,
             metrics=stacks.load_metrics(deployed.deployment),
             members=members(load, clients),
             window_begins=_both(window.start, deployed.interference.begin_window),

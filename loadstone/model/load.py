@@ -162,7 +162,8 @@ class Load(Model):
     """How long answers are awaited after the window; by default as long as ``timeout``."""
     wait: Literal["auto", "precise", "tick", "spin"] = "auto"
     """How the generator waits for the next send: exact and costly, in ticks, or without sleeping. ``auto`` chooses once
-    for all trials of a study: by its highest rate, and ``precise`` for a search."""
+    for all trials of a study: by its highest rate per thread (of a trace at its own pace, by that trace's), and
+    ``precise`` for a search."""
     lateness: Duration | None = None
     """How late the generator's own sends may be at P99 before a trial is invalid; by default a tenth of the
     strictest latency limit and at least 1 ms."""

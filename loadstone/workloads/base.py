@@ -17,6 +17,7 @@ from loadstone.model.load import Load
 from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.workload import Workload
 from loadstone.workloads.members import LoadWorkerCommand
+from loadstone.workloads.waiting import Waiting
 
 if TYPE_CHECKING:
     from loadstone.model.records.summary import TrialSummary
@@ -66,6 +67,8 @@ class Offer:
     """Of a closed loop: those of all clients together that end it; None where their iterations or the time does."""
     warmup_requests: int | None = None
     """Of the warm-up: by clients of a closed loop instead of ``warmup_s``; at a rate they make the warm-up steady."""
+    waiting: Waiting | None = None
+    """What all trials of its study wait by; None for a run that is compared with no other."""
 
     window_begins: Callable[[], None] = _nothing
     """Called when the measured window begins."""

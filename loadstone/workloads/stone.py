@@ -16,6 +16,7 @@ from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Closed, Load
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable, deadline_s, in_time
+from loadstone.workloads.waiting import Waiting
 
 if TYPE_CHECKING:
     from loadstone.model.records.summary import TrialSummary
@@ -42,12 +43,10 @@ def load_plan(offer: Offer) -> dict[str, Any]:
         "abandon": load.abandon,
         "drain_s": load.drain or load.timeout,
         "seed": offer.seed,
-        **_wait(load),
+        **_wait(load, offer.waiting),
         **_generators(offer),
         **_requests(offer),
     }
-    if load.lateness is not None:
-        plan["lateness_ms"] = load.lateness * 1000
     if load.record_requests:
         plan["record_requests"] = True
     if load.objective is not None:
@@ -66,16 +65,20 @@ def _generators(offer: Offer) -> dict[str, Any]:
     return {"cpus": list(offer.cpus), **metrics}
 
 
-def _wait(load: Load) -> dict[str, Any]:
-    """The same way of waiting for all trials of a study: a change of it would look like a change of the system.
+def _wait(load: Load, waiting: Waiting | None) -> dict[str, Any]:
+    """How to wait for the next send.
 
     The rates of a search are unknown beforehand, so it waits precisely, unless its budget of lateness is below
     ``PRECISE``: then the generator polls at every rate.
     """
-    if load.capacity is None:
-        return {"wait": load.wait, **({"wait_rate": max(load.rates)} if load.rates else {})}
-    exact = load.wait == "auto" and (load.lateness is None or load.lateness >= PRECISE)
-    return {"wait": "precise" if exact else load.wait, "wait_rate": load.capacity.highest}
+    lateness = load.lateness if waiting is None else waiting.lateness
+    exact = load.capacity is not None and load.wait == "auto" and (lateness is None or lateness >= PRECISE)
+    plan: dict[str, Any] = {"wait": "precise" if exact else load.wait}
+    if waiting is not None and waiting.rate is not None:
+        plan["wait_rate"] = waiting.rate
+    if lateness is not None:
+        plan["lateness_ms"] = lateness * 1000
+    return plan
 
 
 _OPTIONAL = (

@@ -61,7 +61,7 @@ type Plan struct {
 	DrainS          float64             `json:"drain_s"`
 	Seed            uint64              `json:"seed"`
 	Wait            string              `json:"wait"`
-	WaitRate        float64             `json:"wait_rate"`   // requests/s that wait auto and the tick are chosen for; 0: those of this plan
+	WaitRate        float64             `json:"wait_rate"`   // requests/s of a thread that wait auto and the tick are chosen for; 0: those of this plan
 	LatenessMs      float64             `json:"lateness_ms"` // what is allowed at the 99th percentile, for wait auto; 0: a tick
 	CPUs            []int               `json:"cpus"`
 	SLO             *result.SLO         `json:"slo"`

@@ -42,11 +42,11 @@ func (w waitPolicy) choose(rate float64, allowed int64) (waitPolicy, int64) {
 	return w, length
 }
 
-// waitRate is the rate per thread, in requests/s, that the waiting is chosen for: the highest that the schedule rises to,
-// or would rise to if the plan's rate were that of `wait_rate`. Runs that are compared are to wait alike.
+// waitRate is the rate per thread, in requests/s, that the waiting is chosen for: the plan's `wait_rate`, or the highest
+// that the schedule rises to. Runs that are compared are to wait alike.
 func (p *Plan) waitRate(highest float64) float64 {
-	if p.WaitRate > 0 && p.Arrival.Rate > 0 {
-		highest *= p.WaitRate / p.Arrival.Rate
+	if p.WaitRate > 0 {
+		return p.WaitRate
 	}
 	return highest / float64(p.threads())
 }
