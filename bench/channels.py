@@ -46,18 +46,18 @@ def replicas(machine: Machine) -> Iterator[dict[str, Subject]]:
 
 def milliseconds(request: Callable[[], object]) -> list[float]:
     """How long each of the rounds takes, after some to warm up."""
-    took = []
+    times_ms = []
     for _ in range(ROUNDS + 10):
         began = time.perf_counter()
         request()
-        took.append((time.perf_counter() - began) * 1000)
-    return took[10:]
+        times_ms.append((time.perf_counter() - began) * 1000)
+    return times_ms[10:]
 
 
-def quantiles(metric: str, took: list[float]) -> Row:
+def quantiles(metric: str, times_ms: list[float]) -> Row:
     """The median; low to high is the central 90 %."""
-    parts = statistics.quantiles(took, n=20)
-    return replace(median_row(metric, "ms", took), low=parts[0], high=parts[-1])
+    parts = statistics.quantiles(times_ms, n=20)
+    return replace(median_row(metric, "ms", times_ms), low=parts[0], high=parts[-1])
 
 
 def measure(way: str, machine: Machine) -> list[Row]:
@@ -81,9 +81,9 @@ def watching(machine: Machine, subjects: dict[str, Subject], pid: int) -> float:
     watch = machine.watch(WatchArgs(period_ms=1000, replicas=subjects))
     before, began = cpu_s(pid), time.monotonic()
     time.sleep(WATCHED_S)
-    used, took = cpu_s(pid) - before, time.monotonic() - began
+    used, elapsed = cpu_s(pid) - before, time.monotonic() - began
     watch.end()
-    return 100 * used / took
+    return 100 * used / elapsed
 
 
 def cpu_s(pid: int) -> float:

@@ -89,7 +89,7 @@ def ours(port: int, clients: int) -> float:
 
 def peers(port: int, clients: int) -> float:
     """The mean round trip of clients of libzmq, in milliseconds."""
-    took: list[float] = []
+    times_s: list[float] = []
 
     def client(context: zmq.Context[zmq.Socket[bytes]], number: int) -> None:
         requester = context.socket(zmq.REQ)
@@ -99,7 +99,7 @@ def peers(port: int, clients: int) -> float:
             requester.send(json.dumps({"op": "get", "id": f"document-{1 + number % DOCUMENTS}"}).encode())
             if b"_id" not in requester.recv():
                 raise SystemExit("not a document")
-            took.append(time.monotonic() - began)
+            times_s.append(time.monotonic() - began)
             number += 7
         requester.close()
 
@@ -109,7 +109,7 @@ def peers(port: int, clients: int) -> float:
             thread.start()
         for thread in threads:
             thread.join()
-    return statistics.mean(took) * 1000
+    return statistics.mean(times_s) * 1000
 
 
 def rows() -> Iterator[Row]:

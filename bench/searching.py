@@ -139,12 +139,12 @@ def _run(
         before = np.array([search.speed for search, _ in probes])
         speed = queueing.speeds(world.spread, world.shape, before, rng)
         done = queueing.run(world.server, np.array([p.load for _, p in probes]), seconds, factor * speed, rng)
-        for (search, probe), ok, took, fast in zip(probes, *done, speed, strict=True):
+        for (search, probe), ok, length_s, fast in zip(probes, *done, speed, strict=True):
             search.speed = float(fast)
             # A trial that was stopped has no throughput, so it does not measure the CPU of its load.
             hint = _hint(search.bias, probe.load, factor * search.speed * world.server.nominal, rng) if ok else None
             search.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint))
-            search.spent += took + OVERHEAD_S
+            search.spent += length_s + OVERHEAD_S
             search.unaborted += seconds + OVERHEAD_S
 
 

@@ -88,13 +88,13 @@ def _medians(run: RunFolder) -> list[float]:
     found = []
     for trial in run.trials:
         table = pq.read_table(run.folder / "trials" / trial.trial_id / "spans.parquet")
-        took = [
+        durations_us = [
             row["duration_ns"] / 1000
             for row in table.select(["service", "operation", "duration_ns"]).to_pylist()
             if (row["service"], row["operation"]) == (service, operation) and row["duration_ns"] >= 0
         ]
-        if trial.valid and took:
-            found.append(statistics.median(took))
+        if trial.valid and durations_us:
+            found.append(statistics.median(durations_us))
     return found
 
 

@@ -13,7 +13,7 @@ remedy="  curl -fsSLO https://go.dev/dl/$archive &&
   export PATH=/usr/local/go/bin:\$PATH"
 command -v go >/dev/null || fail "Go $needed or newer is needed and no 'go' is installed.
 $remedy"
-# Asked inside the module, Go 1.21 and later fetch the toolchain that go.mod names by themselves.
+# Inside the module Go 1.21 and later fetch the toolchain that go.mod names by themselves.
 found=$(cd stone && GOTOOLCHAIN=auto go env GOVERSION 2>>"$log") || found=$(go version | awk '{print $3}')
 [ "$(printf '%s\n' "$needed" "${found#go}" | sort -V | head -n 1)" = "$needed" ] ||
     fail "Go $needed or newer is needed, this is $found ($(command -v go)).

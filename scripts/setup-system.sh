@@ -20,10 +20,10 @@ has() {
         chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
         python3 | redis-server | memcached | nginx | prometheus | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl | mmdebstrap | stress-ng)
             command -v "$1" >/dev/null ;;
-        *) fail "nobody said how $1 is recognised" 2 ;;
+        *) fail "setup-system.sh has no test for the package $1; add one to has()" 2 ;;
     esac
 }
-# as_root COMMAND...: with root's rights; without a password to be asked for, it fails.
+# as_root COMMAND...: with root's rights; it fails where sudo requires a password.
 as_root() {
     if [ "$(id -u)" = 0 ]; then env DEBIAN_FRONTEND=noninteractive "$@"; else sudo -n env DEBIAN_FRONTEND=noninteractive "$@"; fi
 }
@@ -67,7 +67,7 @@ as_root true 2>/dev/null || fail "not installed here: ${missing[*]}; installing 
   $line"
 
 # Debian's packages start what they install, unless this file says no. It does only as long as this script runs: one
-# that a killed script left allows what it is asked, and is replaced.
+# that a killed script left allows every start, and is replaced.
 policy=/usr/sbin/policy-rc.d
 mark="# The set-up of Loadstone starts no services"
 read -r -a stat <"/proc/$$/stat"

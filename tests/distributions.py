@@ -38,13 +38,15 @@ def write_spans(file: Path, durations_us: Mapping[tuple[str, str], Any], start_n
         rows.append(_span(trace, 1, 0, "entry", "GET /", SERVER, begins, 10**9))
         for place, ((service, operation), values) in enumerate(columns.items()):
             if number < len(values):
-                took, mine = values[number], 2 * place + 2
-                rows.append(_span(trace, mine, 1, "entry", operation, CLIENT, begins + 10, took + 20))
-                rows.append(_span(trace, mine + 1, mine, service, operation, SERVER, begins + 20, took))
+                duration, mine = values[number], 2 * place + 2
+                rows.append(_span(trace, mine, 1, "entry", operation, CLIENT, begins + 10, duration + 20))
+                rows.append(_span(trace, mine + 1, mine, service, operation, SERVER, begins + 20, duration))
     pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), file)
 
 
-def _span(trace: bytes, span: int, parent: int, service: str, operation: str, kind: int, start: int, took: int) -> Any:
+def _span(
+    trace: bytes, span: int, parent: int, service: str, operation: str, kind: int, start: int, duration: int
+) -> Any:
     place = {"service": service, "replica": f"{service}-1", "host": "h", "operation": operation, "peer": ""}
     ids = {"trace_id": trace, "span_id": span, "parent_id": parent}
-    return {**ids, **place, "kind": kind, "start_ns": start, "duration_ns": took, "status": 0}
+    return {**ids, **place, "kind": kind, "start_ns": start, "duration_ns": duration, "status": 0}

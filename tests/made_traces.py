@@ -118,14 +118,14 @@ class Application:
         id = self._random.getrandbits(63) | 1
         at, rows = start, []
         for step in todo.steps:
-            at += self._took(todo.work_ms / (len(todo.steps) + 1))
+            at += self._drawn(todo.work_ms / (len(todo.steps) + 1))
             ends = []
             for call in step:
                 end, inside = self._call(service, call, id, at)
                 ends.append(end)
                 rows += inside
             at = max(ends)
-        at += self._took(todo.work_ms / (len(todo.steps) + 1)) + int(self.delay_ms.get(service, 0.0) * MS)
+        at += self._drawn(todo.work_ms / (len(todo.steps) + 1)) + int(self.delay_ms.get(service, 0.0) * MS)
         rows.append(self._row(id, parent, start, at, service, operation=operation, kind=SERVER))
         return at, rows
 
@@ -133,10 +133,10 @@ class Application:
         """The same of a client span."""
         id = self._random.getrandbits(63) | 1
         if what in self.operations:
-            end, rows = self._served(what, id, start + self._took(self.network_ms))
-            end += self._took(self.network_ms)
+            end, rows = self._served(what, id, start + self._drawn(self.network_ms))
+            end += self._drawn(self.network_ms)
         else:
-            end, rows = start + self._took(self.store_ms) + int(self.delay_ms.get(what[0], 0.0) * MS), []
+            end, rows = start + self._drawn(self.store_ms) + int(self.delay_ms.get(what[0], 0.0) * MS), []
         rows.append(self._row(id, parent, start, end, caller, operation=what[1], kind=CLIENT, peer=what[0]))
         return end, rows
 
@@ -145,6 +145,6 @@ class Application:
         columns |= {"trace_id": self._trace, "host": f"host-{service}"}
         return span(id, parent, start + shift, end + shift, service, **columns)
 
-    def _took(self, mean_ms: float) -> int:
+    def _drawn(self, mean_ms: float) -> int:
         """Gamma distributed, with half the variation of an exponential."""
         return int(self._random.gammavariate(4, mean_ms / 4) * MS)

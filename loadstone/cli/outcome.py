@@ -38,8 +38,8 @@ def render(summary: TrialSummary, verdict: Verdict, title: str) -> RenderableTyp
     parts += [Text(f"! {text}", "yellow") for text in verdict.warnings]
     parts += [Text(title, "bold"), Text(""), _counts(summary), Text(""), _latencies(summary)]
     if (made := summary.iterations) is not None and made.count > 1:
-        took = f"mean {format.number(made.mean_s)} s, standard deviation {format.number(made.sd_s)} s"
-        parts += [Text(""), Text(f"{made.count:,} iterations: {took}, together {format.number(made.total_s)} s")]
+        lengths = f"mean {format.number(made.mean_s)} s, standard deviation {format.number(made.sd_s)} s"
+        parts += [Text(""), Text(f"{made.count:,} iterations: {lengths}, together {format.number(made.total_s)} s")]
     if len(summary.operations) > 1:
         parts += [Text(""), _operations(summary)]
     if summary.errors:

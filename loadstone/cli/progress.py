@@ -28,7 +28,7 @@ class Display(Listener):
         self._status = Status("", console=console, spinner="dots") if console.is_terminal else None
         self._began = self._trial_began = time.monotonic()
         self._outlook = Outlook(0.0, 0.0, 0.0)
-        self._took = self._planned = 0.0
+        self._elapsed = self._planned = 0.0
         """Lengths of the finished trials: in seconds as they were, and as they were expected."""
         self._trial: Trial | None = None
         self._step = ""
@@ -77,7 +77,7 @@ class Display(Listener):
             )
 
     def trial_finished(self, record: FinishedTrial) -> None:
-        self._took += time.monotonic() - self._trial_began
+        self._elapsed += time.monotonic() - self._trial_began
         self._planned += self._outlook.length
         row = record.row
         style = _STYLES[record.outcome.verdict]
@@ -113,7 +113,7 @@ class Display(Listener):
         """Empty until a first trial has shown how long one takes, where nothing else does."""
         if not self._planned and not self._outlook.in_seconds:
             return ""
-        pace = self._took / self._planned if self._planned else 1.0
+        pace = self._elapsed / self._planned if self._planned else 1.0
         return f"  [dim]about {format.clock(pace * left)} left[/]"
 
 

@@ -72,7 +72,7 @@ class KubernetesApi:
         return json.loads(answer)
 
     def create(self, path: str, body: dict[str, Any]) -> Any:
-        """Make an object of those that are questions (reviews)."""
+        """POST a review, such as a SelfSubjectAccessReview: the answer has its ``status``, and nothing is stored."""
         return json.loads(self._ask("POST", path, {}, body))
 
     def merge(self, path: str, body: dict[str, Any]) -> None:

@@ -184,10 +184,10 @@ _ODD = {
 
 def gather(content: Content) -> Observability:
     """Read what was observed of the run's trials; the first time that takes seconds a trial with spans."""
-    measured, looked_into = metrics.gather(content.run), traced.gather(content.run, content.treatments)
-    tables = {name: table for name, table in (measured.tables | looked_into.tables).items() if table.num_rows}
+    measured, spans = metrics.gather(content.run), traced.gather(content.run, content.treatments)
+    tables = {name: table for name, table in (measured.tables | spans.tables).items() if table.num_rows}
     missing = {name: table for name, table in measured.tables.items() if name not in tables}
-    return Observability(replace(content, tables=content.tables | tables | missing), measured, looked_into)
+    return Observability(replace(content, tables=content.tables | tables | missing), measured, spans)
 
 
 def _tested(rows: Iterable[CstateRow | PowerRow]) -> str:

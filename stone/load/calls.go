@@ -193,27 +193,27 @@ func (k *calls) close() {
 }
 
 // called settles the calls that have ended.
-func (w *worker) called() {
-	for _, r := range w.pool.calls.finished() {
-		c := &w.pool.connections[r.slot]
-		w.recorder.bytes += int64(len(r.answer.Header)) + r.answer.Size
+func (t *loadThread) called() {
+	for _, r := range t.pool.calls.finished() {
+		c := &t.pool.connections[r.slot]
+		t.recorder.bytes += int64(len(r.answer.Header)) + r.answer.Size
 		if len(c.under) > 0 { // else it has been given up as timed out
-			w.settleCall(c, r)
+			t.settleCall(c, r)
 		}
-		w.pool.release(c)
+		t.pool.release(c)
 	}
-	if w.blocked {
-		w.sendDue(w.readUntil)
+	if t.blocked {
+		t.sendDue(t.readUntil)
 	}
 }
 
-func (w *worker) settleCall(c *connection, r callEnd) {
+func (t *loadThread) settleCall(c *connection, r callEnd) {
 	if r.err != nil {
 		var cause error = transport.KindOf(r.err)
 		if cause == transport.Timeout {
 			cause = errTimeout
 		}
-		w.fail(c, cause, []byte(r.answer.Detail))
+		t.fail(c, cause, []byte(r.answer.Detail))
 		return
 	}
 	c.response.Status, c.response.Size = r.answer.Status, r.answer.Size
@@ -221,7 +221,7 @@ func (w *worker) settleCall(c *connection, r callEnd) {
 	if r.answer.Status >= 400 {
 		c.response.Example = r.answer.Body[:min(len(r.answer.Body), request.ExampleMax)]
 	}
-	w.conclude(c, w.clock.at(r.at))
+	t.conclude(c, t.clock.at(r.at))
 }
 
 // probe opens one connection and sends no request on it.
@@ -244,15 +244,15 @@ func unreachable(host string, err error) error {
 // checkCalls sees that what the sources have made can be sent at all: each kind of request once.
 func (r *run) checkCalls() error {
 	seen := map[int32]bool{}
-	for _, w := range r.workers {
-		for i := w.ring.head.Load(); i < w.ring.tail.Load(); i++ {
-			made := &w.ring.slots[i&w.ring.mask]
+	for _, t := range r.threads {
+		for i := t.ring.head.Load(); i < t.ring.tail.Load(); i++ {
+			made := &t.ring.slots[i&t.ring.mask]
 			if seen[made.op] {
 				continue
 			}
 			seen[made.op] = true
 			if err := r.dialer.Check(made.data); err != nil {
-				return mistake.New("", "%s: %v", w.kind(made.op).Name, err)
+				return mistake.New("", "%s: %v", t.kind(made.op).Name, err)
 			}
 		}
 	}

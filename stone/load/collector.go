@@ -39,17 +39,17 @@ func newCollector(r *run, log *result.IntervalLog, progress io.Writer) *collecto
 		total: result.NewInterval(0), intended: result.NewHistogram(), service: result.NewHistogram(),
 	}
 	if r.plan.counted() {
-		for _, w := range r.workers {
-			for i := range w.clients {
-				c.warm += w.clients[i].warm
+		for _, t := range r.threads {
+			for i := range t.clients {
+				c.warm += t.clients[i].warm
 			}
 		}
 		c.planned = r.planned + c.warm
 	}
-	for _, w := range r.workers {
-		c.recorders = append(c.recorders, w.recorder)
+	for _, t := range r.threads {
+		c.recorders = append(c.recorders, t.recorder)
 		if r.plan.Closed == nil {
-			c.offered = append(c.offered, schedule.Arrivals{Cursor: w.share()})
+			c.offered = append(c.offered, schedule.Arrivals{Cursor: t.share()})
 		}
 	}
 	return c

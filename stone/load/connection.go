@@ -260,8 +260,8 @@ func (p *pool) close() {
 
 // connect opens the first connections and waits until the last of them is made or refused; some have to be made. What
 // is not connected then is closed, and opened again for a request.
-func (w *worker) connect(deadline time.Time) error {
-	p := w.pool
+func (t *loadThread) connect(deadline time.Time) error {
+	p := t.pool
 	if p.calls != nil {
 		return p.calls.connect(p, time.Until(deadline))
 	}

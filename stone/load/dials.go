@@ -38,9 +38,9 @@ func (d *dials) failed(err error) {
 // connections adds up what the threads counted.
 func (r *run) connections() result.Connections {
 	c := result.Connections{Addresses: r.reached.names(), Unreachable: r.reached.refused, Sources: r.plan.SourceAddresses}
-	for _, w := range r.workers {
-		d := w.pool.tally
-		c.Requested += w.pool.initial / r.plan.slots()
+	for _, t := range r.threads {
+		d := t.pool.tally
+		c.Requested += t.pool.initial / r.plan.slots()
 		c.Made += d.made
 		c.Connects += d.attempts
 		c.Failed += d.failures

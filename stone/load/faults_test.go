@@ -290,7 +290,7 @@ func TestNameWithTwoAddresses(t *testing.T) {
 			"threads": 2})
 		plan.lookup = func(_ context.Context, name string) ([]netip.Addr, error) {
 			if name != "service.test" {
-				return nil, fmt.Errorf("%s was asked for", name)
+				return nil, fmt.Errorf("%s was looked up", name)
 			}
 			var found []netip.Addr
 			for _, text := range []string{"::1", "127.0.0.1", "127.0.0.3", "127.0.0.2", "127.0.0.1"} {

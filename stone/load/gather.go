@@ -32,25 +32,25 @@ func (r *run) findings(o offers, c *collector) (*result.Findings, error) {
 		f.Batches[i].Offered = o.batches[i]
 	}
 	missed := int64(0)
-	for _, w := range r.workers {
-		f.SlowestNs = max(f.SlowestNs, w.recorder.slowest)
-		if w.recorder.lessOwn != nil {
-			f.LessOwn.Merge(w.recorder.lessOwn)
+	for _, thread := range r.threads {
+		f.SlowestNs = max(f.SlowestNs, thread.recorder.slowest)
+		if thread.recorder.lessOwn != nil {
+			f.LessOwn.Merge(thread.recorder.lessOwn)
 		}
 		for i := range f.Batches {
 			f.Batches[i].Add(result.Tenth{
-				Offered: w.recorder.offered[i], Answered: w.recorder.answered[i], Completed: w.recorder.completed[i], Relieved: w.recorder.relieved[i],
+				Offered: thread.recorder.offered[i], Answered: thread.recorder.answered[i], Completed: thread.recorder.completed[i], Relieved: thread.recorder.relieved[i],
 			})
 		}
 		for i := range f.Series {
-			f.Series[i].Add(w.recorder.series[i])
+			f.Series[i].Add(thread.recorder.series[i])
 		}
-		f.Answers += w.recorder.whole
-		w.recorder.rates(f.Rates.Histogram, w.end)
-		if found := w.recorder.counted; found != nil && found.ToNs > 0 {
+		f.Answers += thread.recorder.whole
+		thread.recorder.rates(f.Rates.Histogram, thread.end)
+		if found := thread.recorder.counted; found != nil && found.ToNs > 0 {
 			f.Counted = f.Counted.And(found)
 		}
-		missed += w.recorder.missed
+		missed += thread.recorder.missed
 	}
 	if closed := r.plan.Closed; closed != nil && closed.Pace > 0 {
 		f.SlotsMissed = &missed
@@ -70,12 +70,12 @@ func (r *run) kindFindings(op int, name string, total *result.Interval) (k resul
 		Intended: result.Histogram{Histogram: latencies.Intended}, Service: result.Histogram{Histogram: latencies.Service},
 	}
 	var t tally
-	for _, w := range r.workers {
-		if op >= len(w.recorder.tallies) {
+	for _, thread := range r.threads {
+		if op >= len(thread.recorder.tallies) {
 			continue
 		}
-		t.add(w.recorder.tallies[op])
-		for bin, count := range w.recorder.unheard[op] {
+		t.add(thread.recorder.tallies[op])
+		for bin, count := range thread.recorder.unheard[op] {
 			if count > 0 {
 				k.Unheard[bin] += count
 			}
@@ -98,8 +98,8 @@ func (t *tally) counts() result.Counts {
 func (r *run) errors() []result.ErrorSummary {
 	var list []result.ErrorSummary
 	kinds := r.catalogue.List()
-	for _, w := range r.workers {
-		for f, failure := range w.recorder.failures {
+	for _, thread := range r.threads {
+		for f, failure := range thread.recorder.failures {
 			list = append(list, result.ErrorSummary{
 				Kind: f.cause.Error(), Operation: kinds[f.op].Name, Count: failure.count, Example: strings.ToValidUTF8(failure.example, "\uFFFD"),
 			})
@@ -110,19 +110,19 @@ func (r *run) errors() []result.ErrorSummary {
 
 func (r *run) effort() result.Effort {
 	e := result.Effort{
-		CPUNs: r.cpu, Wait: string(r.workers[0].policy), Threads: r.plan.Threads, OwnLateness: result.Histogram{Histogram: result.NewHistogram()},
+		CPUNs: r.cpu, Wait: string(r.threads[0].policy), Threads: r.plan.Threads, OwnLateness: result.Histogram{Histogram: result.NewHistogram()},
 		ThrottledS: r.throttled.seconds(), RunDelayS: new(0.0), RunDelayShare: new(0.0),
 	}
-	for _, w := range r.workers {
-		e.OwnLateness.Merge(w.recorder.own)
-		e.Sent += w.recorder.now.Totals.Sent
-		e.CPUShare = max(e.CPUShare, w.usage.share())
-		e.SendingNs += w.usage.busyTo - w.usage.busyFrom
-		e.SendingSent += w.usage.sentTo - w.usage.sentFrom
-		e.ScriptStarved += w.starved
-		e.ScriptLost += w.answersLost
-		e.Bytes += w.usage.bytesTo - w.usage.bytesFrom
-		e.RunDelayS, e.RunDelayShare = e.Waited(w.usage.runDelay())
+	for _, thread := range r.threads {
+		e.OwnLateness.Merge(thread.recorder.own)
+		e.Sent += thread.recorder.now.Totals.Sent
+		e.CPUShare = max(e.CPUShare, thread.usage.share())
+		e.SendingNs += thread.usage.busyTo - thread.usage.busyFrom
+		e.SendingSent += thread.usage.sentTo - thread.usage.sentFrom
+		e.ScriptStarved += thread.starved
+		e.ScriptLost += thread.answersLost
+		e.Bytes += thread.usage.bytesTo - thread.usage.bytesFrom
+		e.RunDelayS, e.RunDelayShare = e.Waited(thread.usage.runDelay())
 	}
 	return e
 }

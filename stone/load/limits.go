@@ -19,68 +19,68 @@ type counter struct {
 }
 
 // deadline is when something must be checked even if nothing happens.
-func (w *worker) deadline() int64 {
-	next := min(w.boundary, w.drained)
-	if first := w.inFlight.first; first != nil {
-		next = min(next, first.sentAt+w.timeout)
+func (t *loadThread) deadline() int64 {
+	next := min(t.boundary, t.drained)
+	if first := t.inFlight.first; first != nil {
+		next = min(next, first.sentAt+t.timeout)
 	}
-	if w.control.allowed >= 0 {
-		next = min(next, w.checked+checkEvery)
+	if t.control.allowed >= 0 {
+		next = min(next, t.checked+checkEvery)
 	}
 	return next
 }
 
 // check looks at all limits. Everything that had arrived by `now` has been read.
-func (w *worker) check(now int64) {
-	w.checked = now
-	w.wall = w.clock.wall()
-	idle := w.polled.cpu(now)
-	w.usage.watch(now, w.schedule, idle, w.recorder)
-	w.expire(now)
-	if w.control.allowed >= 0 {
-		w.checkSLO(now)
+func (t *loadThread) check(now int64) {
+	t.checked = now
+	t.wall = t.clock.wall()
+	idle := t.polled.cpu(now)
+	t.usage.watch(now, t.schedule, idle, t.recorder)
+	t.expire(now)
+	if t.control.allowed >= 0 {
+		t.checkSLO(now)
 	}
-	if now >= w.boundary {
-		for w.boundary <= now {
-			w.boundary += intervalLength
+	if now >= t.boundary {
+		for t.boundary <= now {
+			t.boundary += intervalLength
 		}
-		if now < w.schedule.To { // one ends with the window, for those who read counters then
-			w.boundary = min(w.boundary, w.schedule.To)
+		if now < t.schedule.To { // one ends with the window, for those who read counters then
+			t.boundary = min(t.boundary, t.schedule.To)
 		}
-		w.recorder.turn(now, w.usage.since(now, idle))
+		t.recorder.turn(now, t.usage.since(now, idle))
 	}
 }
 
 // expire gives up on requests that were sent a timeout ago.
-func (w *worker) expire(now int64) {
-	for x := w.inFlight.first; x != nil && now-x.sentAt >= w.timeout; x = w.inFlight.first {
+func (t *loadThread) expire(now int64) {
+	for x := t.inFlight.first; x != nil && now-x.sentAt >= t.timeout; x = t.inFlight.first {
 		c := x.on
 		if c.state == connecting { // a fresh socket is quicker than the kernel's own next attempt
-			w.pool.tally.failed(errConnectTimeout)
-			w.failAll(c, connectError{errConnectTimeout}, connectError{errConnectTimeout})
+			t.pool.tally.failed(errConnectTimeout)
+			t.failAll(c, connectError{errConnectTimeout}, connectError{errConnectTimeout})
 		} else {
-			w.failAll(c, errTimeout, errCollateral)
+			t.failAll(c, errTimeout, errCollateral)
 		}
-		w.renew(c, false) // the timeout was rest enough
+		t.renew(c, false) // the timeout was rest enough
 	}
 }
 
 // checkSLO counts what can no longer be good, whatever the generator's part in it, and stops the run once that is more
 // than the SLO allows.
-func (w *worker) checkSLO(now int64) {
-	r := w.recorder
-	for ; w.oldestInTime != nil && now-w.oldestInTime.at-w.granted(w.oldestInTime) > r.limit; w.oldestInTime = w.oldestInTime.later {
-		if w.oldestInTime.measured && !w.oldestInTime.overdue {
-			w.oldestInTime.overdue = true
+func (t *loadThread) checkSLO(now int64) {
+	r := t.recorder
+	for ; t.oldestInTime != nil && now-t.oldestInTime.at-t.granted(t.oldestInTime) > r.limit; t.oldestInTime = t.oldestInTime.later {
+		if t.oldestInTime.measured && !t.oldestInTime.overdue {
+			t.oldestInTime.overdue = true
 			r.past++
 		}
 	}
 	unsent := int64(0)
-	if w.blocked { // else whatever is due goes out with the next look, or is not made yet
-		unsent = max(w.overdue.Until(now-r.limit-r.debt.ns)-w.taken, 0)
+	if t.blocked { // else whatever is due goes out with the next look, or is not made yet
+		unsent = max(t.overdue.Until(now-r.limit-r.debt.ns)-t.taken, 0)
 	}
-	w.control.certain[w.thread].Store(r.past + unsent)
-	if total := w.control.sum(); total > w.control.allowed {
-		w.control.abort(now, total)
+	t.control.certain[t.thread].Store(r.past + unsent)
+	if total := t.control.sum(); total > t.control.allowed {
+		t.control.abort(now, total)
 	}
 }

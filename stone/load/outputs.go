@@ -15,7 +15,7 @@ const never = export.Never
 // requestLog is one thread's end of requests.parquet. A nil one keeps nothing.
 type requestLog struct {
 	sink      *export.Sink
-	worker    int32
+	thread    int32
 	catalogue *request.Catalogue
 	kinds     []*request.Kind
 }
@@ -27,7 +27,7 @@ func (l *requestLog) add(x *exchange, ended int64, outcome string) {
 	}
 	row := export.Request{
 		N: x.n, Operation: l.name(x.op), Scheduled: x.at, Sent: x.sentAt, Ended: ended, Status: int32(x.status),
-		Outcome: outcome, Bytes: x.size, Worker: l.worker,
+		Outcome: outcome, Bytes: x.size, Thread: l.thread,
 	}
 	if c := x.client; c != nil {
 		if row.Client = int32(c.number + 1); c.counted > 0 {
@@ -40,7 +40,7 @@ func (l *requestLog) add(x *exchange, ended int64, outcome string) {
 // never notes one that was not.
 func (l *requestLog) never(n uint64, op int32, at int64, outcome string) {
 	if l != nil {
-		l.sink.Add(export.Request{N: n, Operation: l.name(op), Scheduled: at, Sent: never, Ended: never, Outcome: outcome, Worker: l.worker})
+		l.sink.Add(export.Request{N: n, Operation: l.name(op), Scheduled: at, Sent: never, Ended: never, Outcome: outcome, Thread: l.thread})
 	}
 }
 
@@ -86,10 +86,10 @@ func newOutputs(r *run, dir string) (*outputs, error) {
 		o.log.Discard()
 		return nil, err
 	}
-	o.stream = export.NewStream(file, len(r.workers))
-	for _, w := range r.workers {
-		w.recorder.log = &requestLog{sink: o.stream.Sink(), worker: int32(w.number), catalogue: r.catalogue}
-		o.threads = append(o.threads, w.recorder.log)
+	o.stream = export.NewStream(file, len(r.threads))
+	for _, t := range r.threads {
+		t.recorder.log = &requestLog{sink: o.stream.Sink(), thread: int32(t.number), catalogue: r.catalogue}
+		o.threads = append(o.threads, t.recorder.log)
 	}
 	return o, nil
 }

@@ -54,13 +54,13 @@ func (d *debt) met(due int64) {
 }
 
 // own returns the own lateness and the own delay of a request that was due at `at` and goes out now on a connection.
-func (w *worker) own(c *connection, at, now int64) (lateness, delay int64) {
+func (t *loadThread) own(c *connection, at, now int64) (lateness, delay int64) {
 	late := now - at
-	if !w.blocked {
+	if !t.blocked {
 		return late, late
 	}
-	unseen := max(w.blockedAt-at, 0)
-	lateness = min(now-max(at, min(w.freed, now))+unseen, late)
+	unseen := max(t.blockedAt-at, 0)
+	lateness = min(now-max(at, min(t.freed, now))+unseen, late)
 	return lateness, min(lateness+c.delay, late)
 }
 
@@ -68,28 +68,28 @@ func (w *worker) own(c *connection, at, now int64) (lateness, delay int64) {
 const stallLeast = int64(1e6)
 
 // woke notes how much later than it meant to the thread goes on.
-func (w *worker) woke(now int64) {
-	if late := now - w.asleep; late >= stallLeast {
-		w.stalled += late
+func (t *loadThread) woke(now int64) {
+	if late := now - t.asleep; late >= stallLeast {
+		t.stalled += late
 	}
 }
 
 // granted is the own delay of a request under way. The kernel says when an answer arrived on a socket, however late it is
 // read; a library says when it had read it, so what the thread overslept meanwhile may be part of it.
-func (w *worker) granted(x *exchange) int64 {
-	if w.pool.calls == nil {
+func (t *loadThread) granted(x *exchange) int64 {
+	if t.pool.calls == nil {
 		return x.delay
 	}
-	return x.delay + w.stalled - x.stalled
+	return x.delay + t.stalled - x.stalled
 }
 
 // charge returns what of a request that was due at `at` and is not sent, now that it is too late, is the generator's fault.
 // A request that waited for a connection was not neglected, but its wait may violate the limit by the generator's own delay.
-func (w *worker) charge(at, now int64) result.ByGenerator {
-	neglected, delay := !w.blocked, w.recorder.debt.ns
-	if w.blocked && w.pool.count > 0 { // one is free again: how late it would go out
-		lateness, _ := w.own(&connection{}, at, now)
-		neglected = explains(lateness, now-at, w.recorder.limit)
+func (t *loadThread) charge(at, now int64) result.ByGenerator {
+	neglected, delay := !t.blocked, t.recorder.debt.ns
+	if t.blocked && t.pool.count > 0 { // one is free again: how late it would go out
+		lateness, _ := t.own(&connection{}, at, now)
+		neglected = explains(lateness, now-at, t.recorder.limit)
 		delay = max(delay, lateness)
 	}
 	switch {
@@ -97,7 +97,7 @@ func (w *worker) charge(at, now int64) result.ByGenerator {
 		return result.ByGenerator{}
 	case neglected:
 		return result.ByGenerator{Violations: 1, Unsent: 1, Neglected: 1}
-	case explains(delay, now-at, w.recorder.limit):
+	case explains(delay, now-at, t.recorder.limit):
 		return result.ByGenerator{Violations: 1, Unsent: 1}
 	}
 	return result.ByGenerator{}

@@ -33,8 +33,8 @@ func TestOwnLateness(t *testing.T) {
 		{name: "never more than it was late", blocked: true, blockedAt: 900, freed: 100, before: 5000, at: 300, now: 1000, lateness: 700, delay: 700},
 		{name: "freed after the look (clocks differ by a hair)", blocked: true, blockedAt: 100, freed: 601, at: 300, now: 600},
 	} {
-		w := &worker{blocked: c.blocked, blockedAt: c.blockedAt * ms, freed: c.freed * ms}
-		lateness, delay := w.own(&connection{delay: c.before * ms}, c.at*ms, c.now*ms)
+		thread := &loadThread{blocked: c.blocked, blockedAt: c.blockedAt * ms, freed: c.freed * ms}
+		lateness, delay := thread.own(&connection{delay: c.before * ms}, c.at*ms, c.now*ms)
 		if lateness != c.lateness*ms || delay != c.delay*ms {
 			t.Errorf("%s: lateness %d ms, delay %d ms", c.name, lateness/ms, delay/ms)
 		}
@@ -64,8 +64,8 @@ func TestCharge(t *testing.T) {
 		{true, 1, 999, 60, 900, delayed, "one was free for 1 alone, a stall explains the rest"},
 		{true, 1, 999, 0, 900, none, "one was free for 1 alone, it waited for the system"},
 	} {
-		w := &worker{blocked: c.blocked, freed: c.freed, pool: &pool{count: c.free}, books: books{recorder: &recorder{limit: 50, debt: debt{ns: c.debt}}}}
-		if got := w.charge(c.at, 1000); got != c.want {
+		thread := &loadThread{blocked: c.blocked, freed: c.freed, pool: &pool{count: c.free}, books: books{recorder: &recorder{limit: 50, debt: debt{ns: c.debt}}}}
+		if got := thread.charge(c.at, 1000); got != c.want {
 			t.Errorf("%s: %+v", c.why, got)
 		}
 	}
@@ -261,16 +261,16 @@ func TestPollingInVain(t *testing.T) {
 			for range 50 {
 				busy := random.Float64() < c.work
 				cpu := random.Int64N(400e3)
-				took := cpu
+				elapsed := cpu
 				if random.Float64() < 0.05 { // a rare but long absence, wherever it strikes
-					took += int64(20 * 200e3 * c.lost / (1 - c.lost))
+					elapsed += int64(20 * 200e3 * c.lost / (1 - c.lost))
 				}
-				used, wall = used+cpu, wall+took
+				used, wall = used+cpu, wall+elapsed
 				if busy {
 					work += cpu
 				} else {
 					idle += cpu
-					part += took
+					part += elapsed
 				}
 			}
 			estimate += inVain(part, used, wall)

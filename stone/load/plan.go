@@ -2,7 +2,7 @@
 //
 // A plan (plan.go, plan_check.go) becomes a seeded schedule of arrivals (package schedule) and requests, made
 // ahead of time into a bounded ring (ring.go, source.go) from data (rendering.go, package request) or by a
-// script (scripted.go, package script). Each load thread runs one loop over raw epoll (worker.go, answers.go) that
+// script (scripted.go, package script). Each load thread runs one loop over raw epoll (thread.go, answers.go) that
 // sends every request at its intended time (sender.go) over a pool of connections (connection.go), or through a library
 // (calls.go, package transport), and never waits for an answer before the next one is due. What is due later, such as the next
 // step of a session, stands in turns.go. Latency counts from the intended time, so a stalled server cannot hide.

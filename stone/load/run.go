@@ -44,7 +44,7 @@ type run struct {
 	making    sync.WaitGroup
 	planned   int64 // requests of the window, 0 for a closed loop without a number of them
 	clock     clock
-	workers   []*worker
+	threads   []*loadThread
 	control   *control
 	conductor *Conductor // nil: there is none
 	cpu       int64      // ns used by the process from the start to the end
@@ -96,12 +96,12 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 		return nil, err
 	}
 	for thread := range plan.Threads {
-		w, err := newWorker(r, thread)
+		t, err := newLoadThread(r, thread)
 		if err != nil {
 			return nil, err
 		}
-		defer w.pool.close()
-		r.workers = append(r.workers, w)
+		defer t.pool.close()
+		r.threads = append(r.threads, t)
 	}
 	if progress != nil {
 		feed := NewFeed(progress)
@@ -168,7 +168,7 @@ func (p *Plan) part() result.Part {
 	return *p.Part
 }
 
-func newWorker(r *run, thread int) (*worker, error) {
+func newLoadThread(r *run, thread int) (*loadThread, error) {
 	plan := r.plan
 	pool, err := newPool(plan, r.reached.targets, thread)
 	if err == nil && r.dialer != nil {
@@ -183,7 +183,7 @@ func newWorker(r *run, thread int) (*worker, error) {
 	}
 	policy, tick := waitPolicy(plan.Wait).choose(plan.waitRate(r.schedule.Highest), int64(plan.LatenessMs*1e6))
 	kinds := r.catalogue.List()
-	w := &worker{
+	t := &loadThread{
 		thread: thread, cpus: plan.CPUs, control: r.control, pool: pool, toScript: requests.wanted(), receiver: newReceiver(bufferSize),
 		policy: policy, tick: tick, drained: r.schedule.To + int64(schedule.Seconds(plan.DrainS)),
 		sender: sender{
@@ -196,25 +196,25 @@ func newWorker(r *run, thread int) (*worker, error) {
 			boundary: r.schedule.From % intervalLength,
 		},
 	}
-	if w.boundary == 0 {
-		w.boundary = min(intervalLength, w.schedule.To)
+	if t.boundary == 0 {
+		t.boundary = min(intervalLength, t.schedule.To)
 	}
 	if len(plan.compiled) > 0 {
-		w.mix = plan.mix()
+		t.mix = plan.mix()
 	}
 	if plan.Closed != nil {
-		w.clients, w.counted, w.think = plan.clients(plan.number(thread)), plan.counted(), int64(schedule.Seconds(plan.Closed.ThinkS))
-		w.numbers = unscheduled(w.number, w.total)
+		t.clients, t.counted, t.think = plan.clients(plan.number(thread)), plan.counted(), int64(schedule.Seconds(plan.Closed.ThinkS))
+		t.numbers = unscheduled(t.number, t.total)
 	} else {
-		w.numbers = scheduled(w.share())
-		w.overdue = schedule.Arrivals{Cursor: w.share(), From: r.schedule.From}
+		t.numbers = scheduled(t.share())
+		t.overdue = schedule.Arrivals{Cursor: t.share(), From: r.schedule.From}
 	}
-	return w, nil
+	return t, nil
 }
 
 // execute starts the threads once all is connected and made ahead, waits for them and adds up.
 func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*result.Summary, error) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), len(r.workers)+2)))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), len(r.threads)+2)))
 	making, stop := context.WithCancel(ctx)
 	defer r.closeScripts()
 	defer r.making.Wait()
@@ -259,8 +259,8 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*res
 		err = ctx.Err()
 	}
 	if err != nil {
-		for _, w := range r.workers {
-			close(w.recorder.full)
+		for _, t := range r.threads {
+			close(t.recorder.full)
 		}
 		<-collected
 		outputs.discard(false)
@@ -268,8 +268,8 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*res
 	}
 	mark("end")
 	debug.SetGCPercent(usual)
-	for _, w := range r.workers { // they may have all files that a process can have, and the results need some
-		w.pool.close()
+	for _, t := range r.threads { // they may have all files that a process can have, and the results need some
+		t.pool.close()
 	}
 	offers := r.settle()
 	err = <-collected
@@ -310,17 +310,17 @@ func (r *run) begin() error {
 // prepare connects all connections and fills the rings, so that nothing of it falls into the run.
 func (r *run) prepare(ctx context.Context) error {
 	var ready sync.WaitGroup
-	for _, w := range r.workers {
+	for _, t := range r.threads {
 		ready.Add(1)
 		var once sync.Once
-		r.making.Go(func() { w.ring.fill(ctx, w.numbers, w.source, func() { once.Do(ready.Done) }) })
-		if err := w.connect(time.Now().Add(min(schedule.Seconds(r.plan.TimeoutS), 5*time.Second))); err != nil {
+		r.making.Go(func() { t.ring.fill(ctx, t.numbers, t.source, func() { once.Do(ready.Done) }) })
+		if err := t.connect(time.Now().Add(min(schedule.Seconds(r.plan.TimeoutS), 5*time.Second))); err != nil {
 			return unreachable(r.plan.Target, err)
 		}
 	}
 	ready.Wait()
-	for _, w := range r.workers {
-		if err := w.ring.failure(); err != nil {
+	for _, t := range r.threads {
+		if err := t.ring.failure(); err != nil {
 			return err
 		}
 	}
@@ -338,13 +338,13 @@ func (r *run) drive(ctx context.Context) error {
 	defer interrupted()
 	defer r.conduct(ctx)()
 	defer r.watchEnough()()
-	failed := make(chan error, len(r.workers))
+	failed := make(chan error, len(r.threads))
 	used := cpu(unix.RUSAGE_SELF)
 	r.throttled = throttledNow()
-	for _, w := range r.workers {
-		w.clock = r.clock
+	for _, t := range r.threads {
+		t.clock = r.clock
 		go func() {
-			err := w.run()
+			err := t.run()
 			if err != nil {
 				r.control.stop.Store(true)
 			}
@@ -352,7 +352,7 @@ func (r *run) drive(ctx context.Context) error {
 		}()
 	}
 	var first error
-	for range r.workers {
+	for range r.threads {
 		if err := <-failed; err != nil {
 			first = err
 		}

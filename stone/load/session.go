@@ -18,7 +18,7 @@ type session struct {
 var errNotExtracted = errors.New("the answer lacks a value that later steps need")
 
 // begin makes a session of a request that is the first step of one.
-func (w *worker) begin(r *rendered) *session {
+func (t *loadThread) begin(r *rendered) *session {
 	if r.begins == nil {
 		return r.session
 	}
@@ -27,7 +27,7 @@ func (w *worker) begin(r *rendered) *session {
 
 // advance takes what the answer to a step left, and plans the next step, if there is one. It returns an error
 // if a value is missing.
-func (w *worker) advance(x *exchange, answer *request.Response, at int64) error {
+func (t *loadThread) advance(x *exchange, answer *request.Response, at int64) error {
 	s := x.session
 	for _, e := range s.operation.Steps[s.step].Extract {
 		for len(s.values) <= e.Slot {
@@ -42,24 +42,24 @@ func (w *worker) advance(x *exchange, answer *request.Response, at int64) error 
 	if s.step++; s.step == len(s.operation.Steps) {
 		return nil
 	}
-	next := w.request()
-	data, think := w.mix.Later(next.data[:0], s.operation, s.n, s.step, s.values)
+	next := t.request()
+	data, think := t.mix.Later(next.data[:0], s.operation, s.n, s.step, s.values)
 	*next = rendered{
 		n: s.n, at: at + think, op: s.operation.First + int32(s.step), measured: s.measured, session: s, client: x.client, data: data,
 	}
-	w.recorder.due(next.op, next.at, next.measured)
-	w.turns.add(next)
+	t.recorder.due(next.op, next.at, next.measured)
+	t.turns.add(next)
 	return nil
 }
 
 // abandon notes that the steps after the present one will never be sent.
-func (w *worker) abandon(s *session, cause error, at int64) {
+func (t *loadThread) abandon(s *session, cause error, at int64) {
 	if !s.measured {
 		return
 	}
 	for s.step++; s.step < len(s.operation.Steps); s.step++ {
 		op := s.operation.First + int32(s.step)
-		w.recorder.due(op, at, true)
-		w.recorder.skipped(s.n, op, at, cause)
+		t.recorder.due(op, at, true)
+		t.recorder.skipped(s.n, op, at, cause)
 	}
 }

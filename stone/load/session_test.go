@@ -67,7 +67,7 @@ func TestSessions(t *testing.T) {
 	for path, times := range backend.used {
 		parts := strings.Split(path, "/")
 		if parts[1] == "read" && (parts[2][1:] != parts[3][1:] || times != 1) || parts[1] == "leave" && times != 1 {
-			t.Errorf("%s was asked for %d times", path, times)
+			t.Errorf("%s was requested %d times", path, times)
 		}
 	}
 	// The pause is not part of any latency.

@@ -52,49 +52,49 @@ func (r *run) plannedRequests() int64 {
 
 // settle closes the books: what is in flight, and what was never sent.
 func (r *run) settle() offers {
-	for _, w := range r.workers {
-		r.end = max(r.end, w.end)
+	for _, t := range r.threads {
+		r.end = max(r.end, t.end)
 	}
-	for _, w := range r.workers {
-		w.leave(r.end)
+	for _, t := range r.threads {
+		t.leave(r.end)
 	}
 	offers := r.count()
-	for _, w := range r.workers {
-		w.recorder.log.close()
-		w.recorder.turn(r.end, w.usage.latest)
-		close(w.recorder.full)
+	for _, t := range r.threads {
+		t.recorder.log.close()
+		t.recorder.turn(r.end, t.usage.latest)
+		close(t.recorder.full)
 	}
 	return offers
 }
 
 // leave notes what is under way or waiting for its turn at the end.
-func (w *worker) leave(end int64) {
-	for x := w.inFlight.first; x != nil; x = x.later {
+func (t *loadThread) leave(end int64) {
+	for x := t.inFlight.first; x != nil; x = x.later {
 		if x.measured {
-			w.recorder.underWay(x, end)
+			t.recorder.underWay(x, end)
 		}
-		w.leaveSession(x.session, end)
+		t.leaveSession(x.session, end)
 		if x.client != nil && x.client.interval > 0 {
-			w.recorder.missed += x.client.miss(min(end, w.schedule.To), w.schedule.From)
+			t.recorder.missed += x.client.miss(min(end, t.schedule.To), t.schedule.From)
 		}
 	}
-	for _, turn := range w.turns {
-		if turn.measured && (!w.closed() || turn.session != nil) {
-			w.recorder.unsent(turn.n, turn.op, turn.at, w.charge(turn.at, w.last))
+	for _, turn := range t.turns {
+		if turn.measured && (!t.closed() || turn.session != nil) {
+			t.recorder.unsent(turn.n, turn.op, turn.at, t.charge(turn.at, t.last))
 		}
-		w.leaveSession(turn.session, end)
+		t.leaveSession(turn.session, end)
 	}
 }
 
 // leaveSession notes that the steps after the present one were never sent.
-func (w *worker) leaveSession(s *session, end int64) {
+func (t *loadThread) leaveSession(s *session, end int64) {
 	if s == nil || !s.measured {
 		return
 	}
 	for i := s.step + 1; i < len(s.operation.Steps); i++ {
 		op := s.operation.First + int32(i)
-		w.recorder.due(op, end, true)
-		w.recorder.unsent(s.n, op, end, result.ByGenerator{})
+		t.recorder.due(op, end, true)
+		t.recorder.unsent(s.n, op, end, result.ByGenerator{})
 	}
 }
 
@@ -104,16 +104,16 @@ func (r *run) count() offers {
 	o := offers{}
 	unknown := int32(-1)
 	r.walk(r.end, func(thread int, n uint64, at int64, op *request.Compiled) {
-		w := r.workers[thread]
-		never := n >= w.firstUnsent()
-		o.batches[w.recorder.batch(at)]++
+		t := r.threads[thread]
+		never := n >= t.firstUnsent()
+		o.batches[t.recorder.batch(at)]++
 		o.total++
 		if op == nil {
 			if never {
 				if unknown < 0 {
 					unknown = r.catalogue.Number(unmade, request.NewKind)
 				}
-				w.recorder.unsent(n, unknown, at, w.charge(at, w.last))
+				t.recorder.unsent(n, unknown, at, t.charge(at, t.last))
 			}
 			return
 		}
@@ -124,10 +124,10 @@ func (r *run) count() offers {
 		for i := range op.Steps {
 			kind := op.First + int32(i)
 			if never && i > 0 {
-				w.recorder.due(kind, at, true)
+				t.recorder.due(kind, at, true)
 			}
 			if never {
-				w.recorder.unsent(n, kind, at, w.charge(at, w.last))
+				t.recorder.unsent(n, kind, at, t.charge(at, t.last))
 			}
 		}
 	})

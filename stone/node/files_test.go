@@ -100,8 +100,9 @@ func TestAFileOfAnotherUser(t *testing.T) {
 	}
 	c := startNode(t, t.TempDir())
 	path := filepath.Join(t.TempDir(), "file")
-	c.must("put", m{"path": path, "mode": 0o4711, "user": "nobody", "offset": 0, "last": true}, nil)
-	if out := c.must("run", m{"argv": []string{"stat", "-c", "%U %a %s", path}, "timeout_s": 30}, nil); string(out) != "nobody 4711 0\n" {
+	const owner = "nobody"
+	c.must("put", m{"path": path, "mode": 0o4711, "user": owner, "offset": 0, "last": true}, nil)
+	if out := c.must("run", m{"argv": []string{"stat", "-c", "%U %a %s", path}, "timeout_s": 30}, nil); string(out) != owner+" 4711 0\n" {
 		t.Errorf("%q", out)
 	}
 }

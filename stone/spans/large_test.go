@@ -48,7 +48,7 @@ func TestRequestsAreTakenUpTo64MiB(t *testing.T) {
 	for name, option := range map[string]grpc.CallOption{"as it is": grpc.EmptyCallOption{}, "gzip": grpc.UseCompressor(gzip.Name)} {
 		_, err := client.Export(reporting, parsed(t, large(t, 65)), option)
 		if refused := status.Convert(err); refused.Code() != codes.ResourceExhausted || len(refused.Details()) != 0 {
-			t.Errorf("65 MiB over gRPC, %s: %v; nobody should try that again", name, err)
+			t.Errorf("65 MiB over gRPC, %s: %v; no sender should try that again", name, err)
 		}
 	}
 	for r.Counts().Unread < 2 { // gRPC answers before it returns

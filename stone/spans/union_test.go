@@ -85,7 +85,7 @@ func TestTheFilesOfSeveralReceiversBecomeOneWithAllSpans(t *testing.T) {
 				t.Errorf("counts of %d spans: %+v", spans, counts)
 			}
 			if replica := counts.Replicas["rate-1"]; *counts.Produced != n+3 || *counts.Dropped != 3 || replica.Received != n || *replica.Produced != n+3 {
-				t.Errorf("what senders told of %d spans: %+v", spans, counts)
+				t.Errorf("what senders reported of %d spans: %+v", spans, counts)
 			}
 			left, _ := filepath.Glob(out + ".*")
 			if text, _ := json.Marshal(counts); string(text) != lookup(t, out) || left != nil {

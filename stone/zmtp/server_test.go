@@ -186,7 +186,7 @@ func (b *busy) leave() {
 func (l listening) together(clients, requests int) []time.Duration {
 	l.t.Helper()
 	var mutex sync.Mutex
-	var took []time.Duration
+	var durations []time.Duration
 	var group sync.WaitGroup
 	for n := range clients {
 		client := l.client()
@@ -199,13 +199,13 @@ func (l listening) together(clients, requests int) []time.Duration {
 					return
 				}
 				mutex.Lock()
-				took = append(took, time.Since(began))
+				durations = append(durations, time.Since(began))
 				mutex.Unlock()
 			}
 		})
 	}
 	group.Wait()
-	return took
+	return durations
 }
 
 func TestARepHandlesOneAtATimeAndARouterSeveral(t *testing.T) {
@@ -239,11 +239,11 @@ func TestARoundTripOfARepTakesTheTimesOfAllClients(t *testing.T) {
 		handled.Add(int64(time.Since(began)))
 		return request
 	}
-	took := listen(t, Rep, 1<<20, handle).together(clients, 11)
-	took = took[clients:] // the first of each found a shorter queue
+	durations := listen(t, Rep, 1<<20, handle).together(clients, 11)
+	durations = durations[clients:] // the first of each found a shorter queue
 	each := time.Duration(handled.Load() / (clients * 11))
-	if ratio := float64(mean(took)) / float64(clients*each); ratio < 0.98 || ratio > 1.02 {
-		t.Errorf("a round trip took %v, a request %v: %.3f of %d", mean(took), each, ratio*clients, clients)
+	if ratio := float64(mean(durations)) / float64(clients*each); ratio < 0.98 || ratio > 1.02 {
+		t.Errorf("a round trip took %v, a request %v: %.3f of %d", mean(durations), each, ratio*clients, clients)
 	}
 	handled.Store(0)
 	if router := mean(listen(t, Router, 1<<20, handle).together(clients, 11)); router > 5*each {
@@ -251,11 +251,11 @@ func TestARoundTripOfARepTakesTheTimesOfAllClients(t *testing.T) {
 	}
 }
 
-func mean(took []time.Duration) (sum time.Duration) {
-	for _, one := range took {
-		sum += one
+func mean(durations []time.Duration) (sum time.Duration) {
+	for _, duration := range durations {
+		sum += duration
 	}
-	return sum / time.Duration(len(took))
+	return sum / time.Duration(len(durations))
 }
 
 func TestAPeerThatDoesNotReadDelaysNoOther(t *testing.T) {

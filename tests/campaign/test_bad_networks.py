@@ -44,9 +44,9 @@ def whole(user: User, what: str) -> None:
     """Run the study to its end; every trial of it says something."""
     began = time.monotonic()
     done = user.runs("run", "study.yaml")
-    took = time.monotonic() - began
+    elapsed = time.monotonic() - began
     assert [verdict for verdict, _ in studies.verdicts(user)] == ["held"] * len(RATES), done.stdout + done.stderr
-    print(f"bad network: {what}: {len(RATES)} of {len(RATES)} trials whole, in {took:.0f} s")
+    print(f"bad network: {what}: {len(RATES)} of {len(RATES)} trials whole, in {elapsed:.0f} s")
 
 
 def test_every_byte_is_late(user: User, hosts: SshHosts) -> None:
@@ -62,8 +62,8 @@ def test_packets_are_lost(user: User, hosts: SshHosts) -> None:
         host.run(["iptables", "-A", "INPUT", *lost, str(LOST), "-j", "DROP"]).check_returncode()
     began, process = time.monotonic(), studies.start(user)
     code = process.wait(WITHIN_S)
-    took, printed = time.monotonic() - began, (user.home / "log").read_text()
-    print(f"bad network: {LOST:.0%} of packets lost: exit {code} in {took:.0f} s; {printed.splitlines()[-1]}")
+    elapsed, printed = time.monotonic() - began, (user.home / "log").read_text()
+    print(f"bad network: {LOST:.0%} of packets lost: exit {code} in {elapsed:.0f} s; {printed.splitlines()[-1]}")
     assert code in (0, 3, 4) and "Traceback" not in printed, printed
     assert code == 0 or ("worker-" in printed and re.search("network|connection|reach|answer", printed)), printed
     for host in hosts.hosts:

@@ -107,10 +107,10 @@ def test_a_load_of_hostile_answers_ends_in_time_and_in_bounded_memory(answer: Ca
             assert time.monotonic() - began < WITHIN_S, "it hangs"
             peak = max(peak, memory(process.pid))
             time.sleep(0.1)
-        took = time.monotonic() - began
+        elapsed = time.monotonic() - began
         assert process.stdout is not None
         output = process.stdout.read()
-    print(f"hostile: {answer.__name__}: exit {process.returncode}, {peak >> 20} MB at most, {took:.0f} s")
+    print(f"hostile: {answer.__name__}: exit {process.returncode}, {peak >> 20} MB at most, {elapsed:.0f} s")
     assert process.returncode in (4, 5), output  # invalid or not held: nothing was answered well
     assert peak >> 20 < MOST_MB
     assert not COMMANDS.search(output) and "Traceback" not in output
@@ -176,7 +176,7 @@ def test_a_fork_bomb_stays_below_its_limit_and_is_removed(
     finally:
         began = time.monotonic()
         machine.end("hostile-forks")
-        took = time.monotonic() - began
+        elapsed = time.monotonic() - began
         machine.close()
-    print(f"hostile: a fork bomb limited by {limited}: {most} processes at most, removed in {took:.1f} s")
+    print(f"hostile: a fork bomb limited by {limited}: {most} processes at most, removed in {elapsed:.1f} s")
     assert FORKS // 2 < most <= FORKS and groups.folders(begun.group) == []

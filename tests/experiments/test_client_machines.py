@@ -80,7 +80,7 @@ def test_machines_that_are_made_are_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("clients", "warnings"), [(1, 1), (3, 0)])
-def test_clients_of_a_cluster_that_was_there_are_counted_once_it_is_looked_at(
+def test_clients_of_a_cluster_that_was_there_are_counted_once_its_nodes_are_known(
     clients: int, warnings: int, tmp_path: Path
 ) -> None:
     plan = plan_of(tmp_path, FAST + "orchestrator: swarm\n", infrastructure="existing")

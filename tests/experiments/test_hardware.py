@@ -32,5 +32,5 @@ def test_each_part_in_which_workers_differ_is_a_warning_with_their_names() -> No
     ]
 
 
-def test_machines_that_are_not_reached_by_ssh_are_not_looked_at() -> None:
+def test_machines_that_are_not_reached_by_ssh_are_not_read() -> None:
     assert hardware.of_hosts(NODES) == {}

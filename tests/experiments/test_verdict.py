@@ -295,7 +295,7 @@ def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() 
 
 
 def test_connections_that_could_not_be_made_are_reported_and_sockets_that_failed_here_are_invalid() -> None:
-    made = {"asked": 64, "made": 64, "connects": 70, "failed": 6, "local": 0, "why": "", "unreachable": []}
+    made = {"requested": 64, "made": 64, "connects": 70, "failed": 6, "local": 0, "why": "", "unreachable": []}
     assert judged(changed(connections=made), SLO).warnings == judged(summary(), SLO).warnings
     fewer = judged(changed(connections={**made, "made": 60, "unreachable": ["10.0.0.7:80"]}), SLO)
     assert fewer.verdict == "held"

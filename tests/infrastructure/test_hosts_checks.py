@@ -95,7 +95,7 @@ def test_a_host_that_does_not_answer_is_that_and_nothing_else(when: str) -> None
     assert (found.message, found.stops) == ("it cannot be reached: timed out (ask Ada)", True)
 
 
-def test_the_software_is_looked_at_on_the_hosts_that_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_software_is_checked_on_the_hosts_that_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     machines = {
         "node-1": FakeMachine("node-1", free=0, lacks=("dockerd", "iptables")),
         "node-2": FakeMachine("node-2", lost_at="facts"),

@@ -54,7 +54,7 @@ def test_a_workload_names_the_operation() -> None:
 
 
 @pytest.mark.parametrize("key", ["path", "body"])
-def test_every_template_is_looked_at(key: str) -> None:
+def test_every_template_is_checked(key: str) -> None:
     operation = Operation.model_validate({**GOOD, key: "/{usr}"})
     assert list(operation.findings()) == [((key,), "{usr} is not a field; did you mean 'user'?")]
 

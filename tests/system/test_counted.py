@@ -48,5 +48,5 @@ def test_killed_and_resumed_every_trial_has_all_its_iterations(user: User) -> No
             same = {name: each[name] for name in ("client", "iteration")}
             mine = [request for request in requests if same.items() <= request.items()]
             assert len(mine) == each["requests"] == 20
-            took = max(request["ended_ns"] for request in mine) - min(request["scheduled_ns"] for request in mine)
-            assert took / 1e9 == pytest.approx(each["duration_s"])
+            duration = max(request["ended_ns"] for request in mine) - min(request["scheduled_ns"] for request in mine)
+            assert duration / 1e9 == pytest.approx(each["duration_s"])

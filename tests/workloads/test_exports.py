@@ -63,7 +63,7 @@ def test_a_row_for_each_request(results: Path, summary: dict[str, Any]) -> None:
     counts = summary["counts"]
     assert len(table["n"]) == counts["offered"] == counts["completed"] > 700
     assert len(set(table["n"])) == len(table["n"])
-    assert set(table["worker"]) == {0, 1}
+    assert set(table["thread"]) == {0, 1}
     assert set(table["operation"]) == {"home", "search"}
     assert set(table["outcome"]) == {"completed"}
     assert set(table["status"]) == {200}
@@ -90,7 +90,7 @@ def test_the_start_stands_in_the_file(results: Path, summary: dict[str, Any]) ->
             "status",
             "outcome",
             "bytes",
-            "worker",
+            "thread",
             "client",
             "iteration",
         ]

@@ -113,14 +113,14 @@ def durations(spans: SpanColumns) -> dict[str, Sample]:
     width = max(len(spans.operation.names), 1)
     key = spans.service.codes.astype(np.int64) * width + spans.operation.codes
     counted = (spans.duration_ns >= 0) & (spans.kind != CLIENT) & (spans.kind != PRODUCER)
-    key, took = key[counted], spans.duration_ns[counted] / 1000.0
+    key, duration_us = key[counted], spans.duration_ns[counted] / 1000.0
     order = np.argsort(key, kind="stable")
-    key, took = key[order], took[order]
+    key, duration_us = key[order], duration_us[order]
     starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.empty(0, np.int64)
     found = {}
     for low, high in zip(starts, [*starts[1:], len(key)], strict=True):
         if high - low >= FEWEST:
             service, operation = divmod(int(key[low]), width)
             name = f"{spans.service.names[service]} {spans.operation.names[operation]}"
-            found[name] = sample(took[low:high])
+            found[name] = sample(duration_us[low:high])
     return found

@@ -98,10 +98,10 @@ def _span(
 ) -> str:  # fmt: skip
     tags = (names.kinds[kind] if kind < len(KINDS) else "", names.peers[peer], names.error if status == ERROR else "")
     reference = f'{{"refType": "CHILD_OF", "traceID": "{trace}", "spanID": "{parent:016x}"}}' if parent else ""
-    took = (start + duration) // 1000 - start // 1000 if duration > 0 else 0
+    duration_us = (start + duration) // 1000 - start // 1000 if duration > 0 else 0
     return (
         f'{{"traceID": "{trace}", "spanID": "{id:016x}", "operationName": {names.operations[operation]}, '
-        f'"references": [{reference}], "startTime": {start // 1000}, "duration": {took}, '
+        f'"references": [{reference}], "startTime": {start // 1000}, "duration": {duration_us}, '
         f'"tags": [{", ".join(filter(None, tags))}], "logs": [], "processID": "{process}", '
         f'"warnings": {names.warnings if duration < 0 else "null"}}}'
     )

@@ -136,7 +136,7 @@ class Failure(Record):
 class Connections(Record):
     """``connects``: attempts until the end, of which ``local`` failed for want of files, ports or memory."""
 
-    requested: Whole = Field(default=0, alias="asked")
+    requested: Whole = 0
     """To be made before the start, of which ``made`` were."""
     made: Whole = 0
     connects: Whole = 0

@@ -16,7 +16,7 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 
 LABEL = "loadstone.inside"
-"""Of this container: the deployment."""
+"""The label of this container; its value is the deployment's name."""
 _LIMITS = ("--tmpfs=/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges")
 _ANSWER_S = 30.0
 

@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 
 class Managers:
-    """Questions to a swarm. One manager may be gone, others take over; a swarm without a majority answers nothing."""
+    """Access to a swarm through any of its managers: the others serve where one has failed, none without a majority."""
 
     def __init__(self, addresses: tuple[str, ...]) -> None:
         self._engines = Servers(Engine(url) for url in addresses)
 
-    def ask(self, question: Callable[[Any], T]) -> T:
-        """What a manager answers; raises Unreachable if none does."""
-        return self._try(lambda engine: question(engine.api))
+    def ask(self, request: Callable[[Any], T]) -> T:
+        """The answer of a manager to a request; raises Unreachable if none does."""
+        return self._try(lambda engine: request(engine.api))
 
     def run(
         self, *command: str, given: str = "", folder: Path | None = None, variables: Mapping[str, str] | None = None

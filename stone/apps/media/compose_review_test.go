@@ -67,7 +67,7 @@ func testReview(t *testing.T, a *app) {
 		t.Errorf("%+v", one)
 	}
 	if err := a.review(t, 99, 2, "Nobody's"); err == nil || !strings.Contains(err.Error(), "username_99 is not registered") {
-		t.Errorf("of nobody: %v", err)
+		t.Errorf("without a user: %v", err)
 	}
 	if err := a.review(t, 1, 99, "Of nothing"); err == nil || !strings.Contains(err.Error(), "title 99 is not registered") {
 		t.Errorf("of no film: %v", err)

@@ -98,7 +98,7 @@ func (f *frontend) addTitle(ctx context.Context, review *shown) error {
 func (f *frontend) writeReview(w http.ResponseWriter, r *http.Request) error {
 	session := f.session(r)
 	if session == nil {
-		return web.Problemf(http.StatusUnauthorized, "nobody is logged in any more: log in, and write the review again")
+		return web.Problemf(http.StatusUnauthorized, "you are not logged in any more: log in, and write the review again")
 	}
 	params, err := f.ownForm(w, r)
 	if err != nil {

@@ -198,7 +198,7 @@ func testForgedForms(t *testing.T, s *subject) {
 	path := "/film/" + film.id + "/write"
 	v := s.visitor()
 	v.open(t, "/film/"+film.id)
-	v.submit(t, path, "rating=3", "text=t").expectPage(t, "nobody is logged in", 401, "nobody is logged in")
+	v.submit(t, path, "rating=3", "text=t").expectPage(t, "you are not logged in", 401, "you are not logged in")
 	user := v.logIn(t)
 	v.open(t, "/film/"+film.id)
 	own := v.form
@@ -223,7 +223,7 @@ func testForgedForms(t *testing.T, s *subject) {
 	for what, session := range sessions {
 		v.cookies["login_token"] = session
 		v.open(t, "/film/"+film.id).expectPage(t, "session: "+what, 200, "to write one")
-		v.submit(t, path, "rating=3", "text=t").expectPage(t, "session: "+what, 401, "nobody is logged in")
+		v.submit(t, path, "rating=3", "text=t").expectPage(t, "session: "+what, 401, "you are not logged in")
 	}
 	if got := fmt.Sprint(texts(s.page(t, film.id, 0, 10).Reviews)); got != "[mine]" {
 		t.Errorf("stored: %s", got)

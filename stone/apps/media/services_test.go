@@ -61,8 +61,8 @@ func testAccounts(t *testing.T, a *app) {
 	if account.UserID <= 0 || account.FirstName != "first" || strings.Contains(account.Password, "password") || !strings.HasPrefix(account.Password, "$2") {
 		t.Errorf("%+v", account)
 	}
-	_, err = a.users.UploadUserWithUsername(ctx, 1, "nobody", nil)
-	expectException(t, err, idl.ErrorCode_SE_NOT_FOUND, "User nobody is not registered")
+	_, err = a.users.UploadUserWithUsername(ctx, 1, "unknown", nil)
+	expectException(t, err, idl.ErrorCode_SE_NOT_FOUND, "User unknown is not registered")
 }
 
 // Of several who want the same name one gets it.

@@ -53,7 +53,7 @@ func (h *contributors) together() {
 	select {
 	case <-all:
 	case <-time.After(time.Minute):
-		h.t.Error("the four are not asked at the same time")
+		h.t.Error("the four are not called at the same time")
 	}
 }
 
@@ -111,7 +111,7 @@ func TestAPostIsComposed(t *testing.T) {
 		"id 5 REPLY map[trace:x]", "media 5 [png mp4] [1 2] map[trace:x]", "text 5 words map[trace:x]", "user 5 6 six map[trace:x]",
 		"store 5 77 map[trace:x]", "user-timeline 5 77 6 true map[trace:x]", "home-timeline 5 77 6 true [8 9] map[trace:x]",
 	}; !slices.Equal(h.called, want) {
-		t.Errorf("asked:\n%s\nwant:\n%s", strings.Join(h.called, "\n"), strings.Join(want, "\n"))
+		t.Errorf("calls:\n%s\nwant:\n%s", strings.Join(h.called, "\n"), strings.Join(want, "\n"))
 	}
 	if now := time.Now().UnixMilli(); h.stored.Timestamp < before || h.stored.Timestamp > now {
 		t.Errorf("composed at %d, between %d and %d", h.stored.Timestamp, before, now)

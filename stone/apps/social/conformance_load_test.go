@@ -82,7 +82,7 @@ func testFollowing(t *testing.T, s *subject) {
 	followees(eve)
 	s.post(t, "/wrk2-api/user/unfollow", "", "user_name="+ann.name, "followee_name="+eve.name).expect(t, "by name", 200, "Success!")
 	unknown()
-	s.post(t, "/wrk2-api/user/unfollow", "", "user_id="+ann.String(), "followee_id="+bob.String()).expect(t, "whom one does not follow", 200, "Success!")
+	s.post(t, "/wrk2-api/user/unfollow", "", "user_id="+ann.String(), "followee_id="+bob.String()).expect(t, "a user that is not followed", 200, "Success!")
 
 	for path, failure := range map[string]string{"follow": "Follow Failed: ", "unfollow": "Unfollow Failed: "} {
 		s.expectNothingStored(t, path, func() {
@@ -104,7 +104,7 @@ func testPosting(t *testing.T, s *subject) {
 	ann, bob, eve := people[0], people[1], people[2]
 	s.follow(t, bob, ann)
 	before := time.Now()
-	s.compose(t, ann, `é "quoted" @`+eve.name+` @nobody_at_all http://example.org/path`, "media_ids=[\"012\",9223372036854775807]", `media_types=["png","gif"]`).
+	s.compose(t, ann, `é "quoted" @`+eve.name+` @no_such_user http://example.org/path`, "media_ids=[\"012\",9223372036854775807]", `media_types=["png","gif"]`).
 		expect(t, "compose", 200, "Successfully upload post")
 	for kind, of := range map[string]person{"user": ann, "home": bob} {
 		posts := s.timeline(t, kind, of, 0, 10)
@@ -141,7 +141,7 @@ func (s *subject) expectPost(t *testing.T, post map[string]any, author, mentione
 		t.Fatalf("urls %v", urls)
 	}
 	short := urls[0].(map[string]any)["shortened_url"].(string)
-	want := `é "quoted" @` + mentioned.name + ` @nobody_at_all ` + short
+	want := `é "quoted" @` + mentioned.name + ` @no_such_user ` + short
 	if !s.quirks { // published: what follows the last address is lost
 		want += "/path"
 	}

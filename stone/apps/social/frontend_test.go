@@ -78,7 +78,7 @@ func TestRequestsBecomeCalls(t *testing.T) {
 		parts := strings.Split(c.request, " ")
 		got := ask(t, parts[0], address+parts[1], token, parts[2:]...)
 		if got.status >= 400 || got.body != c.answered || !slices.Equal(n.calls, []string{c.call}) {
-			t.Errorf("%s: %d %q, asked %q", c.request, got.status, got.body, n.calls)
+			t.Errorf("%s: %d %q, calls %q", c.request, got.status, got.body, n.calls)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestWhatServicesSayBecomesAStatus(t *testing.T) {
 				want = c.quirky
 			}
 			if got.status != want || got.body != c.answered || len(n.calls) != 1 {
-				t.Errorf("%s, quirks %v: %d %q, asked %q", c.request, quirks, got.status, got.body, n.calls)
+				t.Errorf("%s, quirks %v: %d %q, calls %q", c.request, quirks, got.status, got.body, n.calls)
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func TestWhatIsIncompleteIsNotPassedOn(t *testing.T) {
 	}
 	for _, call := range n.calls {
 		if strings.HasPrefix(call, "ComposePost") && strings.Contains(call, "[png]") {
-			t.Errorf("asked %q", call)
+			t.Errorf("calls %q", call)
 		}
 	}
 }
@@ -182,14 +182,14 @@ func TestOnlyTheUserOfTheCookieActs(t *testing.T) {
 		t.Errorf("a link that posts: %d %q", got.status, got.body)
 	}
 	if len(n.calls) != 0 {
-		t.Errorf("asked %q", n.calls)
+		t.Errorf("calls %q", n.calls)
 	}
 	if ask(t, "POST", address+"/api/post/compose", own, "text=a", "post_type=0", "user_id=8", "username=bob"); !slices.Equal(n.calls, []string{`ComposePost ann 7 "a" [] [] 0`}) {
-		t.Errorf("a post that names another: asked %q", n.calls)
+		t.Errorf("a post that names another: calls %q", n.calls)
 	}
 	n.calls = nil
 	if got := ask(t, "POST", address+"/api/user/follow", own, "user_id=", "user_id=8", "followee_id=2"); !slices.Equal(n.calls, []string{"Follow 7 2"}) {
-		t.Errorf("an empty field for who is asking: %d %q, asked %q", got.status, got.body, n.calls)
+		t.Errorf("an empty field for the requesting user: %d %q, calls %q", got.status, got.body, n.calls)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestAsPublishedWithQuirks(t *testing.T) {
 		t.Errorf("an empty timeline: %q", got.body)
 	}
 	if want := []string{"Follow 1 2", "ReadUserTimeline 1 0 1"}; !slices.Equal(n.calls, want) {
-		t.Errorf("asked %q", n.calls)
+		t.Errorf("calls %q", n.calls)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestMedia(t *testing.T) {
 			t.Run("come back as they were sent", func(t *testing.T) { testMediaComeBack(t, a) })
 			t.Run("are bounded", func(t *testing.T) { testLargeMedia(t, a) })
 			t.Run("must be media", func(t *testing.T) { testWrongMedia(t, a) })
-			t.Run("must be asked for in a right way", func(t *testing.T) { testWrongRequests(t, a) })
+			t.Run("needs a correct request", func(t *testing.T) { testWrongRequests(t, a) })
 		})
 	}
 }

@@ -21,7 +21,7 @@ type connecting struct {
 func (f *frontend) findUser(w http.ResponseWriter, r *http.Request, _ accounts.Session) error {
 	name := r.URL.Query().Get("name")
 	if name == "" { // whose page there is not
-		return web.Problemf(http.StatusBadRequest, "Nobody is named: write whom you look for.")
+		return web.Problemf(http.StatusBadRequest, "No name is given: write the name of a user.")
 	}
 	http.Redirect(w, r, profilePath(name), http.StatusSeeOther)
 	return nil

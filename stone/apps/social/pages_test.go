@@ -162,7 +162,7 @@ func TestAFormWithoutItsTokenChangesNothing(t *testing.T) {
 		t.Errorf("compose: %d, stored %v", got.status, n.files)
 	}
 	if slices.ContainsFunc(n.calls, func(call string) bool { return !strings.HasPrefix(call, "ReadHomeTimeline") }) {
-		t.Errorf("asked %q", n.calls)
+		t.Errorf("calls %q", n.calls)
 	}
 	if ann.open("/home").header.Get("At") != "/home" {
 		t.Error("a forged form logged out")
@@ -181,7 +181,7 @@ func TestPagesAreForThoseWhoAreLoggedIn(t *testing.T) {
 		}
 	}
 	if len(n.calls) != 0 {
-		t.Errorf("asked %q", n.calls)
+		t.Errorf("calls %q", n.calls)
 	}
 }
 
@@ -207,9 +207,9 @@ func TestMistakesAreShownWhereTheyWereMade(t *testing.T) {
 		t.Errorf("no text: %d %s", none.status, none.body)
 	}
 	if unknown := ann.open("/users?name=no+body"); unknown.status != 404 || !strings.Contains(unknown.body, "not registered") {
-		t.Errorf("nobody: %d %s", unknown.status, unknown.body)
+		t.Errorf("unknown user: %d %s", unknown.status, unknown.body)
 	}
-	if unnamed := ann.open("/users?name="); unnamed.status != 400 || !strings.Contains(unnamed.body, "write whom you look for") {
+	if unnamed := ann.open("/users?name="); unnamed.status != 400 || !strings.Contains(unnamed.body, "write the name of a user") {
 		t.Errorf("no name: %d %s", unnamed.status, unnamed.body)
 	}
 	n.fail = io.ErrUnexpectedEOF

@@ -37,7 +37,7 @@ func TestPartsWithoutTheirNeighbours(t *testing.T) {
 			}
 		}
 	})
-	t.Run("nobody is half registered", func(t *testing.T) {
+	t.Run("no user is half registered", func(t *testing.T) {
 		register := func() error { return a.users().RegisterUserWithId(t.Context(), 1, "", "", "late", "p", 50, nil) }
 		if code := a.Replica("social-graph").Stop(); code != service.Done {
 			t.Errorf("social-graph: exit %d", code)
@@ -79,7 +79,7 @@ func TestPartsWithoutTheirNeighbours(t *testing.T) {
 		a.Replica("url-shorten").Start()
 		apptest.Eventually(t, "texts are composed again", func() bool { return compose() == nil })
 	})
-	t.Run("a store that is down is said to be", func(t *testing.T) {
+	t.Run("a store that is down is reported", func(t *testing.T) {
 		a.Links["documents"].Cut()
 		defer a.mend(t, "documents")
 		_, err := a.texts().ComposeText(t.Context(), 1, "http://x", nil)

@@ -169,11 +169,11 @@ func TestAPostReachesFollowersAndMentionedUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	compose(0, "first @username_2 @username_3 @nobody http://long.example")
+	compose(0, "first @username_2 @username_3 @unknown http://long.example")
 	compose(0, "second")
-	compose(4, "nobody follows me")
+	compose(4, "unread by others")
 	for user, want := range map[int64][2][]string{
-		0: {{"second", "first"}, {}}, 1: {{}, {"second", "first"}}, 2: {{}, {"second", "first"}}, 3: {{}, {"first"}}, 4: {{"nobody"}, {}},
+		0: {{"second", "first"}, {}}, 1: {{}, {"second", "first"}}, 2: {{}, {"second", "first"}}, 3: {{}, {"first"}}, 4: {{"unread"}, {}},
 	} {
 		for i, posts := range [][]*idl.Post{a.userTimeline(t, user), a.homeTimeline(t, user)} {
 			words := []string{}

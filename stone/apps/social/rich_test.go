@@ -20,11 +20,11 @@ func TestLinksOfAText(t *testing.T) {
 	user := func(name string) piece { return piece{Text: "@" + name, To: "/users/" + name} }
 	site := func(address string) piece { return piece{Text: address, To: address, Outside: true} }
 	for text, want := range map[string][]piece{
-		"":                     nil,
-		"nothing here @ all":   {plain("nothing here @ all")},
-		"@ann":                 {user("ann")},
-		"hi @ann, @b-o_b!":     {plain("hi "), user("ann"), plain(", "), user("b-o_b"), plain("!")},
-		"@annabel and @nobody": {plain("@annabel and @nobody")},
+		"":                      nil,
+		"nothing here @ all":    {plain("nothing here @ all")},
+		"@ann":                  {user("ann")},
+		"hi @ann, @b-o_b!":      {plain("hi "), user("ann"), plain(", "), user("b-o_b"), plain("!")},
+		"@annabel and @unknown": {plain("@annabel and @unknown")},
 		"see http://short-url/aaaaaaaaaa/page?x=1.": {plain("see "), site("https://example.org/page?x=1"), plain(".")},
 		"http://short-url/bbbbbbbbbb":               {plain("http://short-url/bbbbbbbbbb")},
 		"(https://a.b/c) http:// https://":          {plain("("), site("https://a.b/c"), plain(") http:// https://")},

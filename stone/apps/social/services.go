@@ -39,7 +39,7 @@ var Services = map[string]service.Definition{
 		Start:   startText,
 	},
 	"unique-id": {
-		Summary: "gives ids that nobody else gives",
+		Summary: "generates unique ids",
 		Start:   startUniqueID,
 	},
 	"url-shorten": {
@@ -73,12 +73,12 @@ var Services = map[string]service.Definition{
 		Start:   startUserTimeline,
 	},
 	"home-timeline": {
-		Summary: "what those whom a user follows posted, the newest first",
+		Summary: "posts of the users that a user follows, the newest first",
 		Wants:   config.Wants{Needs: []string{"redis-home-timeline", "post-storage", "social-graph"}},
 		Start:   startHomeTimeline,
 	},
 	"social-graph": {
-		Summary: "who follows whom",
+		Summary: "which users follow which",
 		Wants:   config.Wants{Needs: []string{"redis-social-graph", "user"}, Documents: true},
 		Start:   startSocialGraph,
 	},

@@ -88,7 +88,7 @@ func TestSocialGraph(t *testing.T) {
 	run("a restart during a copy", false, restartedWhileListed)
 	run("changes at the same time", false, manyChanges)
 	run("an edge made and undone at once", false, madeAndUndone)
-	run("nobody follows, with quirks", true, noFollowers)
+	run("no followers, with quirks", true, noFollowers)
 }
 
 func comeAndGo(c crowd) {

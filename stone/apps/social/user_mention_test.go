@@ -37,7 +37,7 @@ func testMentions(t *testing.T, a *app) {
 		}
 	}
 	if got := a.mentioned(t); len(got) != 0 {
-		t.Errorf("nobody was mentioned: %q", got)
+		t.Errorf("no user was mentioned: %q", got)
 	}
 	_, err := a.mentions().ComposeUserMentions(t.Context(), 1, make([]string, 1001), nil)
 	expectException(t, err, idl.ErrorCode_SE_INVALID, "mentions: 1001 are more than 1000")
@@ -66,7 +66,7 @@ func testMentionsWithQuirks(t *testing.T, a *app) {
 }
 
 func testTexts(t *testing.T, a *app) {
-	got, err := a.texts().ComposeText(t.Context(), 1, "à @username_1: http://a.b/c and https://d @nobody @username_0 @username_1 http://a.b. fin", nil)
+	got, err := a.texts().ComposeText(t.Context(), 1, "à @username_1: http://a.b/c and https://d @unknown @username_0 @username_1 http://a.b. fin", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func testTexts(t *testing.T, a *app) {
 		t.Errorf("mentions: %q", mentions)
 	}
 	var urls []string
-	want := "à @username_1: 0/c and 1 @nobody @username_0 @username_1 2 fin"
+	want := "à @username_1: 0/c and 1 @unknown @username_0 @username_1 2 fin"
 	for i, url := range got.Urls {
 		want = strings.Replace(want, fmt.Sprintf(" %d", i), " "+url.ShortenedURL, 1)
 		urls = append(urls, url.ExpandedURL)

@@ -150,8 +150,8 @@ func testNamesAndIDs(t *testing.T, a *app) {
 			t.Errorf("%v, %v", creator, err)
 		}
 	}
-	_, err := users.GetUserId(t.Context(), 1, "nobody", nil)
-	expectException(t, err, idl.ErrorCode_SE_NOT_FOUND, "User nobody is not registered")
+	_, err := users.GetUserId(t.Context(), 1, "unknown", nil)
+	expectException(t, err, idl.ErrorCode_SE_NOT_FOUND, "User unknown is not registered")
 	_, err = users.ComposeCreatorWithUsername(t.Context(), 1, "no body", nil)
 	expectException(t, err, idl.ErrorCode_SE_NOT_FOUND, `User "no body" is not registered`)
 	if creator, err := users.ComposeCreatorWithUserId(t.Context(), 1, 99, "whoever", nil); err != nil || *creator != (idl.Creator{UserID: 99, Username: "whoever"}) {
@@ -182,6 +182,6 @@ func testAccountsWithQuirks(t *testing.T, a *app) {
 	expectException(t, err, idl.ErrorCode_SE_UNAUTHORIZED, refused)
 	err = a.users().RegisterUserWithId(t.Context(), 1, "", "", "username_1", "x", 100, nil)
 	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User username_1 already existed")
-	err = a.users().RegisterUserWithId(t.Context(), 1, "", "", "somebody", "x", 1, nil)
-	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User somebody already existed")
+	err = a.users().RegisterUserWithId(t.Context(), 1, "", "", "registered", "x", 1, nil)
+	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User registered already existed")
 }

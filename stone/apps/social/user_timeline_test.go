@@ -192,7 +192,7 @@ func sayWhatFailed(a authors) {
 	refusal := exception.Conflict("no such thing")
 	a.posts = &everyPost{fail: refusal}
 	if _, err := a.ReadUserTimeline(a.t.Context(), 1, 2, 0, 10, nil); !errors.Is(err, refusal) {
-		a.t.Errorf("post storage said it: %v", err)
+		a.t.Errorf("post storage reported it: %v", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func readOften(a authors) {
 	a.write(1, 11, 1000)
 	a.write(1, 12, 2000)
 	for range 3 {
-		a.store.expectReads(a.t, 0, "as many as asked for", func() { a.expect(1, 0, 2, 12, 11) })
+		a.store.expectReads(a.t, 0, "as many as requested", func() { a.expect(1, 0, 2, 12, 11) })
 		a.store.expectReads(a.t, 1, "fewer", func() { a.expect(1, 0, 3, 12, 11) })
 		a.store.expectReads(a.t, 1, "none", func() { a.expect(7, 0, 3) })
 	}

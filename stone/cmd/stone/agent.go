@@ -24,7 +24,7 @@ Shows what this machine and its replicas use to Prometheus, until SIGTERM or SIG
   GET /metrics   counters now, with the label subject
   GET /healthz   whether it lives
 
-Beyond the loopback interface it asks for a token, which it finds in STONE_AGENT_TOKEN, and which Prometheus must send
+Beyond the loopback interface it requires a token: it reads STONE_AGENT_TOKEN from its environment, and Prometheus sends it
 as "Authorization: Bearer TOKEN". Energy counters need root. docs/reference/agent.md explains every metric.
 
   --listen HOST:PORT   where; without a host, on the loopback interface  (127.0.0.1:9620)
@@ -37,7 +37,7 @@ as "Authorization: Bearer TOKEN". Energy counters need root. docs/reference/agen
 Example:
   stone agent --replicas replicas.json
 
-Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input, 3 the machine's /proc or control groups cannot be read.
+Exit codes: 0 stopped by SIGINT or SIGTERM, 1 unexpected, 2 bad input, 3 the machine's /proc or control groups cannot be read.
 `
 
 // agentGCPercent keeps its memory small: it makes little that is thrown away.

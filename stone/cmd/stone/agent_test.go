@@ -38,7 +38,7 @@ func TestAgentProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := command.Wait(); err != nil {
-		t.Errorf("stopped as asked: %v", err)
+		t.Errorf("stopped by a signal: %v", err)
 	}
 }
 

@@ -26,7 +26,7 @@ or SIGINT. Numbers that are measured with it are not CouchDB's.
 
 Example: stone couchdb --listen 127.0.0.1:5984
 
-Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input.
+Exit codes: 0 stopped by SIGINT or SIGTERM, 1 unexpected, 2 bad input.
 `
 
 func init() {

@@ -30,7 +30,7 @@ never the bottleneck, to test load generators against. It reads no request bodie
 
 Example: stone echo --listen 127.0.0.1:8080 --stamps arrivals.txt
 
-Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input.
+Exit codes: 0 stopped by SIGINT or SIGTERM, 1 unexpected, 2 bad input.
 `
 
 func init() {

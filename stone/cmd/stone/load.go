@@ -24,11 +24,11 @@ const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress]
 Drives load over HTTP/1.1, HTTP/2 or gRPC. Open loop: every request goes out at its scheduled time, whether or not
 earlier ones were answered, and latency counts from that time. Writes into DIR: summary.json, latency.hlog (HdrHistogram
 V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it), iterations.parquet of a closed loop with a
-number of requests and, if asked for, requests.parquet.
+number of requests and, with "record_requests", requests.parquet.
 
   --plan FILE   what to send where, when and for how long
   --out DIR     where the results go; made if need be
-  --progress    a JSON line a second on standard error; lines that nobody reads are dropped
+  --progress    a JSON line a second on standard error; lines that are not read in time are dropped
   --member      drive a share of a load for the coordinator that speaks over standard input and output, and end with it:
                 a 'stone load' whose plan has this command among its members
 

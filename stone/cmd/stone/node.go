@@ -16,8 +16,8 @@ import (
 const nodeHelp = `usage: stone node [--state DIR] [--group PATH] [--proc DIR] [--sys DIR] [--cgroup DIR]
 
 Acts on this machine for Loadstone, which is on the other side of its standard input and output: runs and spawns
-processes in control groups, moves files, reads what the kernel counts, sets knobs. Whoever may start it may do with
-this machine what its user may; it opens no port. docs/reference/node.md is its protocol.
+processes in control groups, moves files, reads what the kernel counts, sets knobs. It opens no port;
+to start it is to have the rights of its user on this machine. docs/reference/node.md is its protocol.
 
 What it runs ends when its input ends. What it spawned lives on, and is in the journal below DIR.
 

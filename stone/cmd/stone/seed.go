@@ -47,7 +47,7 @@ usage: stone seed APP --plan FILE [--reset | --verify | --count | --check | --de
   --count     only count what the stores hold
   --check     only compare the stores with each other, after load: at most as many writes as the plan
               says were left unfinished may be there in part
-  --describe  only print the numbers of the seed; asks no store
+  --describe  only print the numbers of the seed, without connecting to a store
 
 Prints JSON: a row for each collection ("stores"), or for each thing that was checked ("rows"). Says on standard
 error how far it is, in lines of JSON. Exit code 0 ok, 1 unexpected, 2 bad plan, 4 the stores do not hold exactly

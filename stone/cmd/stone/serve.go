@@ -79,7 +79,7 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_REPLICA=rate-2             what spans call this process (optional; else HOSTNAME-PID)
   GOGC=400                         how much the heap may grow between collections, in percent (optional)
 
-Exit codes: 0 stopped as asked, 1 unexpected, 2 bad configuration.
+Exit codes: 0 stopped by SIGINT or SIGTERM, 1 unexpected, 2 bad configuration.
 
 `)
 	for _, application := range slices.Sorted(maps.Keys(applications)) {

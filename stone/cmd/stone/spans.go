@@ -49,7 +49,7 @@ Examples:
   stone spans --out spans.parquet --grpc 0.0.0.0:4317 --cpus 0 --forward 127.0.0.1:14317
   (echo '{"verb": "begin", "file": "/tmp/spans.parquet"}'; sleep 60; echo '{"verb": "end"}') | stone spans --control
 
-Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input.
+Exit codes: 0 stopped by SIGINT or SIGTERM, 1 unexpected, 2 bad input.
 `
 
 func init() {

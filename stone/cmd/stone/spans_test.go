@@ -158,7 +158,7 @@ func TestSpansByHand(t *testing.T) {
 		t.Errorf("it printed %s, %v", text, err)
 	}
 	if err := receiver.command.Wait(); err != nil || len(readSpans(t, file)) != 1 {
-		t.Errorf("stopped as asked: %v", err)
+		t.Errorf("stopped by a signal: %v", err)
 	}
 }
 
@@ -191,7 +191,7 @@ func stopInATrial(t *testing.T, stop func(*receiving) error) {
 		t.Fatal(err)
 	}
 	if err := receiver.command.Wait(); err != nil || len(readSpans(t, file)) != 1 {
-		t.Errorf("stopped as asked: %v", err)
+		t.Errorf("stopped by a signal: %v", err)
 	}
 }
 

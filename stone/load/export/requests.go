@@ -22,7 +22,7 @@ type Request struct {
 	Status    int32 // of its answer; 0: there was none
 	Outcome   string
 	Bytes     int64 // of its answer
-	Worker    int32
+	Thread    int32 // the load thread, numbered over all load workers
 	Client    int32 // of a closed loop, from 1; 0: none
 	Iteration int32 // of that client, from 1; 0: none
 }
@@ -37,7 +37,7 @@ type row struct {
 	Status    *int32 `parquet:"status,optional"`
 	Outcome   string `parquet:"outcome,dict"`
 	Bytes     int64  `parquet:"bytes"`
-	Worker    int32  `parquet:"worker"`
+	Thread    int32  `parquet:"thread"`
 	Client    *int32 `parquet:"client,optional"`
 	Iteration *int32 `parquet:"iteration,optional"`
 }
@@ -71,7 +71,7 @@ func (r *Requests) Write(batch []Request) error {
 	r.rows = r.rows[:0]
 	for i := range batch {
 		q := &batch[i]
-		out := row{N: q.N, Operation: q.Operation, Scheduled: q.Scheduled, Outcome: q.Outcome, Bytes: q.Bytes, Worker: q.Worker}
+		out := row{N: q.N, Operation: q.Operation, Scheduled: q.Scheduled, Outcome: q.Outcome, Bytes: q.Bytes, Thread: q.Thread}
 		if q.Sent != Never {
 			out.Sent = &q.Sent
 		}

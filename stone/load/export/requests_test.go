@@ -21,7 +21,7 @@ var started = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 func request(n int) Request {
 	r := Request{
 		N: uint64(n), Operation: []string{"home", "search", "reserve"}[n%3], Scheduled: int64(n) * 1000, Sent: int64(n)*1000 + 50,
-		Ended: int64(n)*1000 + 200_000 + int64(n)*48271%90001, Status: 200, Outcome: "completed", Bytes: int64(n % 5000), Worker: int32(n % 2),
+		Ended: int64(n)*1000 + 200_000 + int64(n)*48271%90001, Status: 200, Outcome: "completed", Bytes: int64(n % 5000), Thread: int32(n % 2),
 	}
 	if n%5 == 4 {
 		r.Ended, r.Status, r.Outcome = Never, 0, "in_flight"
@@ -54,7 +54,7 @@ func exists(path string) bool {
 func readRequests(t *testing.T, path string) (list []Request, groups int) {
 	t.Helper()
 	type record struct {
-		Worker    int32  `parquet:"worker"`
+		Thread    int32  `parquet:"thread"`
 		Bytes     int64  `parquet:"bytes"`
 		Outcome   string `parquet:"outcome"`
 		Status    *int32 `parquet:"status"`
@@ -81,7 +81,7 @@ func readRequests(t *testing.T, path string) (list []Request, groups int) {
 	}
 	for _, r := range records {
 		q := Request{
-			N: r.N, Operation: r.Operation, Scheduled: r.Scheduled, Sent: Never, Ended: Never, Outcome: r.Outcome, Bytes: r.Bytes, Worker: r.Worker,
+			N: r.N, Operation: r.Operation, Scheduled: r.Scheduled, Sent: Never, Ended: Never, Outcome: r.Outcome, Bytes: r.Bytes, Thread: r.Thread,
 		}
 		if r.Sent != nil {
 			q.Sent = *r.Sent
@@ -155,7 +155,7 @@ func TestRequestsSchema(t *testing.T) {
 	optional int32 status (INT(32,true));
 	required binary outcome (STRING);
 	required int64 bytes (INT(64,true));
-	required int32 worker (INT(32,true));
+	required int32 thread (INT(32,true));
 	optional int32 client (INT(32,true));
 	optional int32 iteration (INT(32,true));
 }`

@@ -16,7 +16,7 @@ func TestStream(t *testing.T) {
 		sink := stream.Sink()
 		group.Go(func() {
 			for n := range each {
-				sink.Add(Request{N: uint64(n), Operation: "home", Worker: int32(thread), Outcome: "completed"})
+				sink.Add(Request{N: uint64(n), Operation: "home", Thread: int32(thread), Outcome: "completed"})
 			}
 			sink.Close()
 		})
@@ -28,10 +28,10 @@ func TestStream(t *testing.T) {
 	read, _ := readRequests(t, path)
 	next := make([]uint64, threads)
 	for _, r := range read {
-		if r.N != next[r.Worker] {
-			t.Fatalf("thread %d: record %d after %d", r.Worker, r.N, next[r.Worker])
+		if r.N != next[r.Thread] {
+			t.Fatalf("thread %d: record %d after %d", r.Thread, r.N, next[r.Thread])
 		}
-		next[r.Worker]++
+		next[r.Thread]++
 	}
 	if len(read) != threads*each || stream.Lost() != 0 {
 		t.Errorf("%d of %d records, %d lost", len(read), threads*each, stream.Lost())

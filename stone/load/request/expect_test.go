@@ -163,8 +163,8 @@ func TestMistakesInExpectationsNameTheKey(t *testing.T) {
 	}
 }
 
-// lookedUp is lookUp by the standard library: slow, and known to be right.
-func lookedUp(body []byte, path []string) (raw json.RawMessage, count int) {
+// expected is lookUp by the standard library: slow, and known to be right.
+func expected(body []byte, path []string) (raw json.RawMessage, count int) {
 	raw = body
 	for _, part := range path {
 		var list []json.RawMessage
@@ -213,7 +213,7 @@ func FuzzLookUp(f *testing.F) {
 			return
 		}
 		value, count := lookUp(body, keys)
-		want, wantCount := lookedUp(body, keys)
+		want, wantCount := expected(body, keys)
 		if count != wantCount {
 			t.Fatalf("%q in %q: there %d times, want %d", path, body, count, wantCount)
 		}

@@ -14,7 +14,7 @@ var (
 	ErrHeadTooLong = errors.New("malformed answer: its head is longer than 64 KiB")
 	ErrLength      = errors.New("malformed answer: bad Content-Length")
 	ErrChunk       = errors.New("malformed answer: bad chunk")
-	errUpgrade     = errors.New("malformed answer: 101 Switching Protocols was not asked for")
+	errUpgrade     = errors.New("malformed answer: 101 Switching Protocols, but no upgrade was requested")
 	ErrCut         = errors.New("connection closed before the whole answer")
 	ErrNoAnswer    = errors.New("connection closed without an answer")
 )

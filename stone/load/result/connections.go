@@ -7,7 +7,7 @@ import (
 
 // Connections is how connecting went, the warm-up and what came before it included.
 type Connections struct {
-	Requested   int      `json:"asked"`       // to be made before the start
+	Requested   int      `json:"requested"`   // to be made before the start
 	Made        int      `json:"made"`        // of those
 	Connects    int64    `json:"connects"`    // attempts until the end
 	Failed      int64    `json:"failed"`      // of those

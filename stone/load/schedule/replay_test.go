@@ -73,7 +73,7 @@ func TestReplayAtARate(t *testing.T) {
 		}
 	}
 	if math.Abs(s.Highest-2000) > 1e-6 {
-		t.Errorf("the mean rate is said to be %g/s", s.Highest)
+		t.Errorf("the mean rate is %g/s", s.Highest)
 	}
 }
 

@@ -38,7 +38,7 @@ const (
 	badBody    Error = "malformed answer: bad chunk"
 	badMessage Error = "malformed answer: not the message that the method gives"
 	longHead   Error = "malformed answer: its head is longer than 64 KiB"
-	upgrade    Error = "malformed answer: 101 Switching Protocols was not asked for"
+	upgrade    Error = "malformed answer: 101 Switching Protocols, but no upgrade was requested"
 
 	noRequest Error = "the request is not one of HTTP/1.1"
 	noChunks  Error = "the request has a Transfer-Encoding; give its body as it is"

@@ -309,7 +309,7 @@ func TestGRPCLearnsOnce(t *testing.T) {
 		_ = caller.Close()
 	}
 	if arrived.Load() != 1 {
-		t.Errorf("asked %d times", arrived.Load())
+		t.Errorf("called %d times", arrived.Load())
 	}
 }
 

@@ -22,18 +22,18 @@ func TestEndsOfAnswers(t *testing.T) {
 		connections int // for two calls
 		body        string
 	}{
-		"keep-alive":         {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true, 1, "ok"},
-		"announced close":    {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", true, 2, "ok"},
-		"silent close":       {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false, 2, "ok"},
-		"HTTP/1.0":           {"HTTP/1.0 200 OK\r\n\r\nok", false, 2, "ok"},
-		"delimited by end":   {"HTTP/1.1 200 OK\r\n\r\nok", false, 2, "ok"},
-		"chunked":            {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1;x=y\r\nk\r\n0\r\nT: v\r\n\r\n", true, 1, "ok"},
-		"interim answers":    {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true, 1, "ok"},
-		"no content":         {"HTTP/1.1 204 No Content\r\n\r\n", true, 1, ""},
-		"not modified":       {"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n", true, 1, ""},
-		"more than asked":    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", true, 2, "ok"},
-		"length is too low":  {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\noksorry", true, 2, "ok"},
-		"line ends are bare": {"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", true, 1, "ok"},
+		"keep-alive":          {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true, 1, "ok"},
+		"announced close":     {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", true, 2, "ok"},
+		"silent close":        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false, 2, "ok"},
+		"HTTP/1.0":            {"HTTP/1.0 200 OK\r\n\r\nok", false, 2, "ok"},
+		"delimited by end":    {"HTTP/1.1 200 OK\r\n\r\nok", false, 2, "ok"},
+		"chunked":             {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1;x=y\r\nk\r\n0\r\nT: v\r\n\r\n", true, 1, "ok"},
+		"interim answers":     {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true, 1, "ok"},
+		"no content":          {"HTTP/1.1 204 No Content\r\n\r\n", true, 1, ""},
+		"not modified":        {"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n", true, 1, ""},
+		"more than requested": {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", true, 2, "ok"},
+		"length is too low":   {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\noksorry", true, 2, "ok"},
+		"line ends are bare":  {"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", true, 1, "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -84,12 +84,12 @@ func TestASilentClock(t *testing.T) {
 	queried := c.queried
 	c.mu.Unlock()
 	if queried.IsZero() {
-		t.Error("nobody was asked")
+		t.Error("no server was queried")
 	}
 	_ = c.read(&r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.asking && c.queried != queried {
-		t.Error("asked anew before the answer came")
+		t.Error("queried again before the answer came")
 	}
 }

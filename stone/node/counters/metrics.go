@@ -25,7 +25,7 @@ var Metrics = map[string]string{
 
 	"memory_total_bytes":       "MemTotal (/proc/meminfo).",
 	"memory_available_bytes":   "MemAvailable: what programs could still have without swapping (/proc/meminfo).",
-	"memory_free_bytes":        "MemFree: used by nobody (/proc/meminfo).",
+	"memory_free_bytes":        "MemFree: not in use (/proc/meminfo).",
 	"memory_user_bytes":        "AnonPages + Mapped: programs' own memory, and files that they have mapped (/proc/meminfo).",
 	"memory_cached_bytes":      "Cached: the page cache, with tmpfs and shared memory (/proc/meminfo).",
 	"memory_buffers_bytes":     "Buffers: blocks of disks that are no contents of files (/proc/meminfo).",

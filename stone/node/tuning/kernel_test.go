@@ -94,7 +94,7 @@ func (k *simulated) answer(file, text string) error {
 	case "disable", "numa_balancing":
 		k.put(file, text)
 	default:
-		panic("nobody should write " + name)
+		panic("no knob should write " + name)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func TestWhetherAFileCanBeWrittenIsCheckedWithTheKernel(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "value")
 	put(t, file, "1")
 	if !(linux{}).writable(file) || (linux{}).writable(file+"2") || (linux{}).root() != (os.Geteuid() == 0) {
-		t.Error("the kernel was not asked")
+		t.Error("the kernel was not read")
 	}
 }
 

@@ -115,7 +115,7 @@ func TestSeveralServersShareTheKeys(t *testing.T) {
 func TestAnAbsentServerIsAnErrorAndTheOthersStillAnswer(t *testing.T) {
 	const unreachable = "127.0.0.1:1"
 	if _, err := open(t, unreachable).GetMulti(t.Context(), []string{"key"}); err == nil {
-		t.Error("GetMulti from nobody: no error")
+		t.Error("GetMulti without a server: no error")
 	}
 	live := servertest.Memcached(t)
 	half, kept := open(t, live, unreachable), 0

@@ -108,7 +108,7 @@ func TestReady(t *testing.T) {
 		}
 	}
 	if requests[0] != "GET "+at+"/readyz?a=1" {
-		t.Errorf("asked %q", requests[0])
+		t.Errorf("requested %q", requests[0])
 	}
 }
 
@@ -138,7 +138,7 @@ func TestPace(t *testing.T) {
 		{[]string{"--pace", "1h", url}, http.StatusOK, 0, false, true, "ready for the first time: at once"},
 		{[]string{"--pace=100ms", url}, http.StatusOK, 0, true, true, "ready again, after the pause"},
 		{[]string{"--pace=1ns", url}, http.StatusServiceUnavailable, 1, true, false, "not ready any more"},
-		{[]string{"--pace", "1h", url}, http.StatusServiceUnavailable, 1, false, false, "asked at once"},
+		{[]string{"--pace", "1h", url}, http.StatusServiceUnavailable, 1, false, false, "requested at once"},
 	} {
 		status.Store(int64(example.status))
 		if held := paced.wasReady(); held != example.heldBefore {
@@ -148,8 +148,8 @@ func TestPace(t *testing.T) {
 		if code, printed := run(t, example.args...); code != example.code {
 			t.Fatalf("step %d (%s): code %d, %s", step, example.description, code, printed)
 		}
-		if took := time.Since(started); example.args[0] == "--pace=100ms" && took < 100*time.Millisecond {
-			t.Fatalf("step %d (%s): after %v", step, example.description, took)
+		if elapsed := time.Since(started); example.args[0] == "--pace=100ms" && elapsed < 100*time.Millisecond {
+			t.Fatalf("step %d (%s): after %v", step, example.description, elapsed)
 		}
 		if held := paced.wasReady(); held != example.heldBehind {
 			t.Fatalf("step %d (%s): holds back the next: %t", step, example.description, held)

@@ -78,13 +78,13 @@ func TestAFileListsReplicas(t *testing.T) {
 	replaceFile(t, file, addressB)
 	share(t, client, []*replica{b}, a)
 	write(t, file, "")
-	eventually(t, "an emptied file lists nobody", none)
+	eventually(t, "an emptied file lists no server", none)
 	replaceFile(t, file, addressA)
 	share(t, client, []*replica{a}, b)
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a file that went away lists nobody", none)
+	eventually(t, "a file that went away lists no server", none)
 }
 
 func TestAListThatMakesNoSenseChangesNothing(t *testing.T) {

@@ -25,8 +25,8 @@ func TestSleepIsNeverTooShort(t *testing.T) {
 	for _, d := range []time.Duration{0, 50 * time.Microsecond, 2 * time.Millisecond} {
 		began := time.Now()
 		Sleep(t.Context(), d)
-		if took := time.Since(began); took < d {
-			t.Errorf("%s took %s", d, took)
+		if elapsed := time.Since(began); elapsed < d {
+			t.Errorf("%s took %s", d, elapsed)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func TestTheStoreIsReadOnce(t *testing.T) {
 			check(t, err)
 		}
 		if reads := store.reads.Load(); reads != 1 {
-			t.Errorf("%s: the store was asked %d times", owner, reads)
+			t.Errorf("%s: the store was read %d times", owner, reads)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestPublished(t *testing.T) {
 	}
 	held := func() int64 { return lists.Redis.ZCard(t.Context(), "a").Val() }
 	if got := read(0, 10); got != "[]" || held() != 0 {
-		t.Errorf("nobody's: %s, %d held", got, held())
+		t.Errorf("an unknown user's: %s, %d held", got, held())
 	}
 	for id := range int64(3) {
 		check(t, lists.WriteLooking(t.Context(), "a", timeline.Entry{ID: id, Timestamp: id}, true))

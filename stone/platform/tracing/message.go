@@ -80,7 +80,7 @@ func (s *span) message(to []byte) []byte {
 	to = protowire.AppendVarint(protowire.AppendTag(to, otlp.SpanKind, protowire.VarintType), uint64(s.kind))
 	began := uint64(s.began.UnixNano())
 	to = protowire.AppendFixed64(protowire.AppendTag(to, otlp.SpanStart, protowire.Fixed64Type), began)
-	to = protowire.AppendFixed64(protowire.AppendTag(to, otlp.SpanEnd, protowire.Fixed64Type), began+uint64(s.took))
+	to = protowire.AppendFixed64(protowire.AppendTag(to, otlp.SpanEnd, protowire.Fixed64Type), began+uint64(s.duration))
 	if s.need != nil {
 		to = append(to, s.need.peer...)
 	}

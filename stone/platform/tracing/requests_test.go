@@ -114,7 +114,7 @@ func (r rate) GetRates(ctx context.Context, request *hotelpb.RatesRequest) (*hot
 	_, err := r.cache.Through(ctx, request.HotelIds, func(ctx context.Context, id string) ([]byte, error) {
 		var found struct{ ID string }
 		if err := r.store.Get(ctx, &found, documents.Equal("id", id)); !errors.Is(err, documents.ErrNotFound) {
-			return nil, fmt.Errorf("found what nobody stored: %w", err)
+			return nil, fmt.Errorf("found what was not stored: %w", err)
 		}
 		return []byte("none"), nil
 	})
@@ -163,7 +163,7 @@ func startIDs(_ context.Context, host *service.Host) error {
 func (s ids) ComposeUniqueId(ctx context.Context, _ int64, kind idl.PostType, _ map[string]string) (int64, error) {
 	if kind == 0 {
 		if err := s.redis.Get(ctx, "nothing").Err(); !errors.Is(err, goredis.Nil) {
-			return 0, fmt.Errorf("found what nobody stored: %w", err)
+			return 0, fmt.Errorf("found what was not stored: %w", err)
 		}
 		return 1, nil
 	}

@@ -22,7 +22,7 @@ type span struct {
 	verb       string
 	object     string // may be empty: its name is the verb alone
 	began      time.Time
-	took       time.Duration
+	duration   time.Duration
 	failed     bool
 	problem    string // what failed, where that is known
 }
@@ -37,7 +37,7 @@ func (s *span) fail(err error) {
 // end ends the span; it must not be ended again.
 func (s *span) end() {
 	if s != nil {
-		s.took = time.Since(s.began)
+		s.duration = time.Since(s.began)
 		s.tracing.senderOf(s.trace).add(s)
 	}
 }

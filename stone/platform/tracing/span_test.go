@@ -64,8 +64,8 @@ func FuzzTraceparent(f *testing.F) {
 func TestMessages(t *testing.T) {
 	began := time.Unix(1_700_000_000, 123)
 	need := (&Tracing{}).neighbour("memcached-rate")
-	serves := span{kind: 2, trace: newTrace(), id: newID(), verb: "GET", object: "/hotels", began: began, took: 1500}
-	calls := span{kind: 3, need: need, trace: serves.trace, id: newID(), parent: serves.id, verb: "MGET", began: began, took: 7, failed: true, problem: "gone"}
+	serves := span{kind: 2, trace: newTrace(), id: newID(), verb: "GET", object: "/hotels", began: began, duration: 1500}
+	calls := span{kind: 3, need: need, trace: serves.trace, id: newID(), parent: serves.id, verb: "MGET", began: began, duration: 7, failed: true, problem: "gone"}
 	made := newEncoder(resource("service.name", "rate", "host.name", ""))
 	for range 2 { // the second time in the same memory
 		var got collector.ExportTraceServiceRequest

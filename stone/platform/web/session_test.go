@@ -33,7 +33,7 @@ func TestASessionIsACookieThatScriptsCannotRead(t *testing.T) {
 		t.Errorf("token %q", token)
 	}
 	if token := sessions.Token(with()); token != "" {
-		t.Errorf("token %q of nobody", token)
+		t.Errorf("token %q of no user", token)
 	}
 	answer = httptest.NewRecorder()
 	sessions.End(answer)

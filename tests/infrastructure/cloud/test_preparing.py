@@ -1,4 +1,4 @@
-"""Made machines are prepared once, side by side, before their software is looked at; what fails gives them back."""
+"""Made machines are prepared once, side by side, before their software is checked; what fails gives them back."""
 
 from __future__ import annotations
 
@@ -123,16 +123,16 @@ def test_this_machine_reaches_their_ports_where_it_generates_the_load(roles: Rol
     assert roles.played[0]["others"] == ["127.0.0.1"]
 
 
-def test_they_are_prepared_before_their_software_is_looked_at(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[int] = []
+def test_they_are_prepared_before_their_software_is_checked(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
 
     def look(*_: object) -> list[Finding]:
-        looked.append(len(roles.played))
+        checked.append(len(roles.played))
         return []
 
     monkeypatch.setattr(Hosts, "preflight", look)
     machines().acquire("process", 0, quiet)
-    assert looked == [1]
+    assert checked == [1]
 
 
 def test_they_are_prepared_once_for_each_software_and_again_where_some_are_added(roles: Roles) -> None:

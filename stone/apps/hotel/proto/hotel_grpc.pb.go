@@ -340,7 +340,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type ProfileClient interface {
-	// GetProfiles describes hotels, in the order asked for; an unknown id is left out.
+	// GetProfiles describes hotels, in the requested order; an unknown id is left out.
 	GetProfiles(ctx context.Context, in *ProfilesRequest, opts ...grpc.CallOption) (*Hotels, error)
 }
 
@@ -366,7 +366,7 @@ func (c *profileClient) GetProfiles(ctx context.Context, in *ProfilesRequest, op
 // All implementations must embed UnimplementedProfileServer
 // for forward compatibility.
 type ProfileServer interface {
-	// GetProfiles describes hotels, in the order asked for; an unknown id is left out.
+	// GetProfiles describes hotels, in the requested order; an unknown id is left out.
 	GetProfiles(context.Context, *ProfilesRequest) (*Hotels, error)
 	mustEmbedUnimplementedProfileServer()
 }

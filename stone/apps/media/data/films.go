@@ -79,7 +79,7 @@ var (
 	beginnings = []string{
 		"When {a thing} vanishes from {place} overnight, {hero}, {a trade}, is the only one who saw it go.",
 		"{hero}, {a trade} from {place}, inherits {a thing} and the quarrel that comes with it.",
-		"For eleven years nobody in {place} has spoken of the {thing}; then {hero} comes home.",
+		"For eleven years no one in {place} has spoken of the {thing}; then {hero} comes home.",
 		"{hero} has one winter to return {a thing} to the people of {place}.",
 		"A letter without a sender brings {hero}, {a trade}, to {place} and its {thing}.",
 		"In {place}, where every door is locked at dusk, {hero} finds {a thing} on the stairs.",
@@ -94,10 +94,10 @@ var (
 	}
 	endings = []string{
 		"Before the first snow both must choose what they can live without.",
-		"By the time the ferry leaves, one of them has told the truth.",
+		"By the time the ferry leaves, one of them has spoken the truth.",
 		"It takes a flood, a wedding and a very stubborn goat to settle the matter.",
 		"The answer was on the wall all the time, for those who could read it.",
-		"Somebody has to stay behind, and nobody wants to be asked.",
+		"One of them has to stay behind, and neither wants to choose.",
 		"In the end the smallest lie is the one that counts.",
 	}
 )

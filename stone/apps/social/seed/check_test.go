@@ -73,7 +73,7 @@ func TestCheckFindsWhatDoesNotAgree(t *testing.T) {
 			func() { s.lose(one) },
 			map[int]string{owned: fmt.Sprintf("user 3: post %d is not stored", one), homes: fmt.Sprintf("post %d is not stored", one)},
 		},
-		"a post in somebody else's timeline": {
+		"a post in another user's timeline": {
 			func() { s.push(9, data.Entry{PostID: one, Timestamp: now}) },
 			map[int]string{owned: fmt.Sprintf("user 9: post %d is of user 3", one)},
 		},
@@ -98,7 +98,7 @@ func TestCheckFindsWhatDoesNotAgree(t *testing.T) {
 			func() { s.home("ZREM", s.follower(3), one) },
 			map[int]string{delivered: fmt.Sprintf("post %d of user 3 is not in 1 of", one)},
 		},
-		"somebody mentioned without the post": {
+		"a user mentioned without the post": {
 			func() { s.home("ZREM", 4, one) },
 			map[int]string{delivered: "such as that of user 4"},
 		},

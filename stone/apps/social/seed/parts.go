@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// workers fill pieces of a collection at the same time. A piece is the documents of at most so many users: what is
-	// loaded in one step, and what a run that was killed does again.
-	workers      = 4
+	// concurrency is how many pieces of a collection are filled at the same time. A piece is the documents of at most
+	// largestPiece users: what is loaded in one step, and what a run that was killed does again.
+	concurrency  = 4
 	largestPiece = 5000
 	lookups      = 500 // documents of one request
 	// Of more users than exactly, a sample is compared: so many batches of users, evenly spread.
@@ -121,8 +121,8 @@ func firstOf(stored error, made *error) error {
 func (s *Seed) pieces(ctx context.Context, progress *seeding.Progress, what string, do func(ctx context.Context, users []int) error) error {
 	progress.Begin(what, s.users)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
-	size := min(largestPiece, s.users/(2*workers)+1)
+	group.SetLimit(concurrency)
+	size := min(largestPiece, s.users/(2*concurrency)+1)
 	for begin := 0; begin < s.users; begin += size {
 		users := between(begin, min(begin+size, s.users))
 		group.Go(func() error {

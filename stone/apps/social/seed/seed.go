@@ -82,7 +82,7 @@ func (s *Seed) Verify(ctx context.Context, in *seeding.Opened) ([]seeding.Row, e
 func (s *Seed) compare(ctx context.Context, in *seeding.Opened, part part, batches [][]int) (int, error) {
 	var differ atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
+	group.SetLimit(concurrency)
 	for _, users := range batches {
 		group.Go(func() error {
 			more, err := part.differing(ctx, in, users)
