@@ -106,7 +106,7 @@ def _level(treatment: Treatment) -> str:
 
 
 def _add_overhead(found: _Measured, provision: Provision) -> None:
-    """Of each guest: what the host counts of its QEMU less what the guest does not have available."""
+    """Add, for each guest, what the host counts of its QEMU less what the guest does not have available."""
     for node in provision.nodes:
         if node.guest is None:
             continue

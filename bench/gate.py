@@ -67,7 +67,7 @@ def of_searches(worse: float, between: float, rng: np.random.Generator) -> Itera
 
 
 def _searched(factor: float, between: float, rng: np.random.Generator) -> list[Posterior | None]:
-    """Of each search its posterior, None where it failed; the server is ``factor`` times as fast as usual."""
+    """The posterior of each search, None where it failed; the server is ``factor`` times as fast as usual."""
     server = queueing.SERVERS["queue"]
     world = World(replace(server, service_s=server.service_s / factor), between)
     loads = starts(PAIRS, rng)

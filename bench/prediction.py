@@ -33,7 +33,7 @@ from loadstone.model.document import Document
 
 BASE_PRECISION, PRECISION = 0.05, 0.1
 START = 0.8
-"""Of what was predicted: where a search begins, which changes how long it takes and not where it ends."""
+"""The share of what was predicted where a search begins, which changes how long it takes and not where it ends."""
 INSIDE, WITHIN, NEAR = 0.9, 0.8, 0.1
 """Targets: 27 of 30 inside their intervals, 24 of 30 within 10 % of what was measured."""
 APPLICATIONS: dict[str, dict[str, Any]] = {

@@ -28,7 +28,7 @@ from loadstone.analysis.confirmation import detectable
 from loadstone.experiments.search import CAPACITY_WIDER, Search, SearchResult
 
 SEARCHES, OTHERS = 300, 100
-"""Of ours at each spread; of peers, and of ours on other servers and in other shapes."""
+"""Searches of ours at each spread; searches of peers, and of ours on other servers and in other shapes."""
 COVERS, ALARMS, FINDS = 0.93, 0.05, 0.80
 """Shares: intervals that hold the truth, right estimates contradicted, wrong ones contradicted."""
 OF_GRID = 0.08

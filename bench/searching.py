@@ -16,7 +16,7 @@ from loadstone.experiments.search import Search, SearchFailed, SearchResult, exp
 
 OVERHEAD_S, FINE_S, SHORT_S = 10.0, 30.0, 10.0
 BIAS, NOISE, FIXED = 0.1, 0.02, 0.02
-"""Of a hint: a search's own bias (+-20 % in 95 % of them), a trial's noise, and CPU that no request uses."""
+"""Errors of a hint: a search's own bias (+-20 % in 95 % of them), a trial's noise, and CPU that no request uses."""
 ABSENT, WILD = 0.1, 0.05
 """Shares of searches without hints, and with hints that are off by a factor of 3, up or down, from trial to trial."""
 
@@ -29,10 +29,10 @@ class SimulatedSearch:
 
     settings: Search
     bias: float
-    """Of its hints; 0 where there are none, infinite where they are wild."""
+    """The bias of its hints; 0 where there are none, infinite where they are wild."""
     history: list[Outcome] = field(default_factory=list)
     speed: float = 1.0
-    """Of the server in its last trial."""
+    """The speed of the server in its last trial."""
     spent: float = 0.0
     unaborted: float = 0.0
     expected: tuple[int, float] | None = None

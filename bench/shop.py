@@ -29,7 +29,7 @@ from loadstone.analysis.schema import rows as rows_of
 RATE = 4
 SPAN = "user LinpackBenchmark1"
 FILE_MB = 2.4
-"""Of LargeFileTask, written by each request."""
+"""The size of the file that LargeFileTask writes in each request."""
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ REQUESTS = 10_000
 REQUEST_SPREAD = 0.3
 """Standard deviation of the logarithm of a request's latency within a run."""
 _SAMPLING = REQUEST_SPREAD * np.sqrt(0.25 / REQUESTS) * np.sqrt(2 * np.pi)
-"""Of the logarithm of a run's P50, by the chance of its 10,000 requests alone."""
+"""Standard deviation of the logarithm of a run's P50, by the chance of its 10,000 requests alone."""
 TREND = 0.10
 """How far the level moves over a study that drifts, steadily, beside its random walk."""
 
@@ -30,7 +30,7 @@ class SimulatedKind:
 
     pairs: int
     sd: float
-    """Of the logarithm of P50 from run to run, the chance of its requests included."""
+    """Standard deviation of the logarithm of P50 from run to run, the chance of its requests included."""
     shared: float = 0.0
     """The share of that variance that both runs of a block have in common."""
     drift: bool = False
@@ -61,7 +61,7 @@ def requests(kind: SimulatedKind, rng: np.random.Generator) -> tuple[Floats, Flo
 
 
 def _levels(kind: SimulatedKind, studies: int, rng: np.random.Generator) -> Floats:
-    """Of the runs' logarithms: by study, pair, A or B, and operation."""
+    """Levels of the logarithms of runs: by study, pair, A or B, and operation."""
     own = np.sqrt((1 - kind.shared) * kind.sd**2 - _SAMPLING**2)
     shape = (studies, kind.pairs, 2)
     common = rng.normal(0, np.sqrt(kind.shared) * kind.sd, (studies, kind.pairs, 1, 1))
@@ -73,7 +73,7 @@ def _levels(kind: SimulatedKind, studies: int, rng: np.random.Generator) -> Floa
 
 
 def _drift(kind: SimulatedKind, studies: int, rng: np.random.Generator) -> Floats:
-    """Of each run's level, at the time when it ran: by study, pair, A or B."""
+    """Drift of each run's level, at the time when it ran: by study, pair, A or B."""
     slots = 2 * kind.pairs
     path = np.linspace(0, TREND, slots) + np.cumsum(rng.normal(0, kind.sd, (studies, slots)), axis=1)
     if not kind.in_blocks:

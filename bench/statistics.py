@@ -53,7 +53,7 @@ def reaches(row: Row, least: float) -> Row:
 
 
 def false_alarms(sd: float, drift: bool) -> list[Row]:
-    """Of the default comparison, ten pairs in random order, where nothing differs."""
+    """False alarms of the default comparison, ten pairs in random order, where nothing differs."""
     a, b = draw(
         SimulatedKind(10, sd, drift=drift, operations=4), ROUNDS, np.random.default_rng([1, int(sd * 1e4), drift])
     )
@@ -72,7 +72,7 @@ def false_alarms(sd: float, drift: bool) -> list[Row]:
 
 
 def endpoints(before: np.ndarray, after: np.ndarray) -> list[Endpoint]:
-    """Of one study: by pair, operation, and P50 or P99."""
+    """The endpoints of one study from its values by pair, operation, and P50 or P99."""
     return [
         Endpoint(str(operation), statistic, before[:, operation, column].tolist(), after[:, operation, column].tolist())
         for operation in range(before.shape[1])
@@ -113,7 +113,7 @@ POWER: tuple[tuple[str, SimulatedKind, Callable[..., TestedDifference], str, flo
 
 
 def power_of(index: int) -> list[Row]:
-    """Of one method: how often a P50 that is 2 % slower is found, at a sd of 2 % between runs."""
+    """The power of one method: how often a P50 that is 2 % slower is found, at a sd of 2 % between runs."""
     name, kind, test, decides, target, part = POWER[index]
     hits = tested(kind, ROUNDS // part, test, lambda test_result: getattr(test_result, decides), seed=40 + index)
     blocks = ", 80 % of the variance shared in a block" if kind.shared else ""

@@ -46,6 +46,7 @@ _GO_TOKEN = re.compile(
 _CODE = re.compile(r"^```.*?^```|`[^`]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 """What is no prose of a Markdown page: code, and where links lead."""
 _COMMENT = re.compile(rf"#.*(?:{'|'.join(INSTEAD)})", re.I)
+_WITHOUT_SUBJECT = re.compile(r'^ *"""Of ')
 _NAME_FIELDS = ("id", "arg", "attr", "name", "asname")
 _SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -111,6 +112,21 @@ def test_no_file_has_words_off_the_list() -> None:
     instead = INSTEAD | NAMES | WHOLE
     lines = [f"{name}:{line}: {word!r}; write {instead[word]}" for name in checked() for line, word in _found(name)]
     assert not lines, "\n".join(lines)
+
+
+def without_subject(source: str) -> list[int]:
+    """The lines of a Python file's docstrings that begin with "Of", so that a reader must guess what they describe."""
+    return [number for number, line in enumerate(source.splitlines(), 1) if _WITHOUT_SUBJECT.match(line)]
+
+
+def test_docstrings_name_their_subject_first() -> None:
+    files = [name for name in checked() if name.endswith(".py") and name.startswith(("loadstone/", "bench/"))]
+    found = [f"{name}:{line}" for name in files for line in without_subject((ROOT / name).read_text())]
+    assert not found, f"say what it is before whose it is ('The unit of its values.'): {', '.join(found)}"
+
+
+def test_a_docstring_that_begins_with_of_is_found() -> None:
+    assert without_subject('x = 1\n"""Of a run."""\ny = 2\n"""The count of a run."""\n') == [2]
 
 
 @pytest.mark.parametrize(

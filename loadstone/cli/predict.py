@@ -26,7 +26,7 @@ EPILOG = (
     "[bold]loadstone predict --set cluster.workers=1000 --replicas all=1000 --rate 1000000 --simulate[/]"
 )
 _SHARES = (0.5, 0.8, 0.95)
-"""Of the predicted breaking point: the rates to simulate by default."""
+"""Shares of the predicted breaking point: the rates to simulate by default."""
 
 
 def command(

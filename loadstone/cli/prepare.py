@@ -27,7 +27,7 @@ EPILOG = (
     "[bold]loadstone prepare hosts.yaml --undo[/] takes it back."
 )
 _MOST_LINES = 20
-"""Of the changes of one file that are shown."""
+"""Most lines that are shown of the changes of one file."""
 
 
 def command(

@@ -39,7 +39,8 @@ class Access:
     software: str
     """``docker``, ``swarm``, ``nomad`` or ``kubernetes``."""
     addresses: tuple[str, ...] = ()
-    """Of each manager: Docker URLs, ``http://host:port`` of Nomad's servers; for Kubernetes, the kubeconfig's path."""
+    """The managers' addresses: Docker URLs, ``http://host:port`` of Nomad's servers; for Kubernetes, a kubeconfig's
+    path."""
     engines: dict[str, str] = field(default_factory=dict)
     """By node that can run replicas, the engine there which images are loaded into: a Docker URL, or the path of a
     containerd socket. Only those that can be reached from here."""
@@ -54,7 +55,7 @@ class Access:
     extra: dict[str, str] = field(default_factory=dict)
     """What only this software has: the address of Consul, a namespace."""
     sockets: dict[str, tuple[Reach, str]] = field(default_factory=dict)
-    """Of engines on hosts elsewhere, by the path of the socket here: the way to the host, and the path there."""
+    """Sockets of engines on hosts elsewhere, by the path here: the way to the host, and the path there."""
 
     def as_data(self) -> dict[str, Any]:
         """As the journal holds it."""

@@ -30,7 +30,7 @@ class JournalEntry(Model):
     implementation: str
     """The entry point of that layer which made it, and can undo it."""
     digest: str = ""
-    """Of what was rendered, so that something else of the same name is noticed."""
+    """The digest of what was rendered, so that something else of the same name is noticed."""
     folder: str
     facts: dict[str, Any] = {}
     """The maker's own."""

@@ -69,7 +69,7 @@ class Local(Infrastructure):
 
     @cached_property
     def _facts(self) -> Facts:
-        """Of this machine, with the limits of our session."""
+        """Facts of this machine, with the limits of the user's session."""
         return this_machine().facts()
 
     def preflight(self, software: str, managers: int) -> list[Finding]:

@@ -18,7 +18,7 @@ class MachineNeeds:
 
     study: str
     cluster: Cluster
-    """Of the first treatment."""
+    """The cluster of the first treatment."""
     software: tuple[str, ...]
     """What runs on them, as infrastructures name it: ``process``, ``swarm``, ``nomad``, ``kubernetes``."""
     managers: int

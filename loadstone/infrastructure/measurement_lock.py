@@ -21,7 +21,7 @@ _ADDRESS = "\0loadstone-measurement"
 """In the kernel's abstract namespace: one for each network namespace of the machine."""
 _ANSWER_S = 1.0
 _QUEUE = 4096
-"""Of processes that look for the holder: it never answers them, and they never wait."""
+"""Processes that may look for the holder at once: it never answers them, and they never wait."""
 
 
 @contextmanager

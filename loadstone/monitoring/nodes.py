@@ -85,8 +85,8 @@ class Nodes(Collector):
         self._watches = {recorded: watch for recorded, watch in started if watch is not None}
 
     def _machines(self, deployment: Deployment) -> list[_Recorded]:
-        """Of all nodes but clients, and of the host of virtual machines. To managers of clusters that were there
-        before, no channel leads."""
+        """The machines to record: of all nodes but clients, and the host of virtual machines. No channel leads to
+        managers of clusters that were there before."""
         guests = {
             on_host(node.name): Subject(group=node.guest.group) for node in deployment.nodes if node.guest is not None
         }

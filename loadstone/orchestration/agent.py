@@ -12,11 +12,11 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 
 NAME = exec.CONTAINER
-"""Of its container, DaemonSet or job."""
+"""The name of its container, DaemonSet or job."""
 MOUNTS = exec.MOUNTS
 """What it sees of its node, read-only, with what is mounted below: folders of the container by folder of the node."""
 ARGUMENTS = ("wait",)
-"""Of ``stone``."""
+"""Arguments that ``stone`` is started with."""
 SCRATCH = "/tmp"
 """The only folder that it may write to, which ends with it: for files of the load."""
 

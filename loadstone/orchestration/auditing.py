@@ -138,7 +138,7 @@ def _memory(limit: int | None) -> str:
 
 
 def _node(deployment: Deployment, name: str, cores: tuple[int, ...]) -> str:
-    """Of the nodes on the same machine the one whose cores hold all of ``cores``, the named one if several do."""
+    """The node on the same machine whose cores hold all of ``cores``, the named one if several do."""
     wanted = deployment.node(name)
     nodes = [wanted, *(node for node in deployment.nodes if node.name != name and node.reach == wanted.reach)]
     return next((node.name for node in nodes if set(cores) <= set(node.cpus)), "none")

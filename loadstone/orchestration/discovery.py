@@ -6,7 +6,7 @@ from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.software import STORE_PASSWORD
 
 PASSWORD_VARIABLE = "STONE_STORE_PASSWORD"
-"""Of a service that needs a store with a password."""
+"""The variable with the password of the store that a service needs."""
 
 
 def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:

@@ -71,7 +71,7 @@ def _environment_of(facts: Facts, found: ReplicaEnvironment | None) -> str:
 
 
 def _of_process(facts: Facts) -> Environment:
-    """Of a process that the node starts without more. Loadstone itself may be in a container."""
+    """The environment of a process that the node starts without more. Loadstone itself may be in a container."""
     if facts.namespaces.get("pid") in ("node", "own"):
         return "vm-container (guest given)" if facts.hypervisor.present else "container (given)"
     return in_given_guest("bare") if facts.hypervisor.present else "bare"

@@ -42,7 +42,7 @@ def guest_rows(replica: Replica, node: str, guest: Guest, facts: Facts, boot: st
 def hardware_rows(
     replica: Replica, node: str, guest: Guest, facts: Facts, state: GuestHardware, host: InForce
 ) -> list[AuditRow]:
-    """Of a guest whose QEMU has answered; ``host``: the limits of QEMU's control group. Pure."""
+    """The rows of a guest whose QEMU has answered; ``host``: the limits of QEMU's control group. Pure."""
     row = partial(AuditRow, replica=replica.name, node=node)
     cpus, memory = _both(str(len(state.cores)), str(len(facts.cpus))), _memory(state, facts)
     if host.cpu is not None and host.cpu < guest.cpus:

@@ -64,9 +64,10 @@ class Offer:
     members: tuple[LoadWorkerCommand, ...] = ()
     """The load workers that generate it together; this process alone where empty."""
     requests: int | None = None
-    """Of a closed loop: those of all clients together that end it; None where their iterations or the time does."""
+    """Requests of all clients of a closed loop together that end it; None where their iterations or the time does."""
     warmup_requests: int | None = None
-    """Of the warm-up: by clients of a closed loop instead of ``warmup_s``; at a rate they make the warm-up steady."""
+    """Requests of the warm-up: by clients of a closed loop instead of ``warmup_s``; at a rate they make the warm-up
+    steady."""
     waiting: Waiting | None = None
     """What all trials of its study wait by; None for a run that is compared with no other."""
 

@@ -127,7 +127,7 @@ class SelfTestRow:
     own_lateness_p99_ms: float | None
     cpu_us_per_request: float | None
     cpu_share: float | None
-    """Of the busiest thread's processor."""
+    """The share of a processor that the busiest thread used."""
     faults: tuple[str, ...]
 
 

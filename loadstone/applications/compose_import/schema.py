@@ -177,7 +177,7 @@ class Extension(Model):
     name: str | None = None
     """The application's name; by default that of the compose file or of its folder."""
     description: str | None = None
-    """Of the application."""
+    """The application's description."""
     entry: Any = None
     """Where requests enter: ``web:8080``, a service and its port in the container."""
     profiles: list[str] = []

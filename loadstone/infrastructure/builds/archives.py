@@ -48,7 +48,7 @@ class Archive:
 
     @property
     def file(self) -> str:
-        """Of this machine's architecture."""
+        """The name of the archive for this machine's architecture."""
         machine = platform.machine()
         return f"{self.name}_{self.version}_linux_{_ARCHITECTURES.get(machine, machine)}.zip"
 

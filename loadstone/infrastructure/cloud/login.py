@@ -28,7 +28,7 @@ _EVERY_S = 3.0
 
 
 def public_key(folder: Path) -> str:
-    """Of the deployment's key, which is made where it is not there yet. Raises PreflightError without ssh-keygen."""
+    """The deployment's public key, made where there is none yet. Raises PreflightError without ssh-keygen."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     private = folder / _KEY
     if not private.with_suffix(".pub").exists():

@@ -14,7 +14,7 @@ from loadstone.model.instances import Instances
 
 
 class Size(NamedTuple):
-    """Of one machine: cores, and bytes of memory."""
+    """The size of one machine: cores, and bytes of memory."""
 
     cpus: int
     memory: int
@@ -62,7 +62,7 @@ class CloudService(ABC):
         """What stands in the way of so many more machines; changes nothing."""
 
     def size(self) -> Size | None:
-        """Of each machine, before it is made; None where that is not known."""
+        """The size of each machine, before it is made; None where that is not known."""
         return None
 
     def price(self) -> tuple[float, str] | None:

@@ -17,7 +17,7 @@ _LOADED, _DYNAMIC, _INTERPRETER = 1, 2, 3
 
 @dataclass(frozen=True)
 class Elf:
-    """Of an ELF header (elf(5)): Go's name of the machine, and whether it needs a loader or libraries."""
+    """What an ELF header says (elf(5)): Go's name of the machine, and whether it needs a loader or libraries."""
 
     machine: str
     needs_loader: bool

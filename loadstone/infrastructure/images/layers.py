@@ -24,7 +24,7 @@ class LayerEntry:
     """Absolute, as it is in the container."""
     mode: int = 0o755
     owner: int = 0
-    """Of user and group."""
+    """The id of both its user and its group."""
     source: Path | None = None
     digest: str = ""
     """SHA-256 of the source when it was looked at; another at the time of writing is an error. Empty: not looked at."""

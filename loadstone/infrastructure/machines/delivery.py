@@ -39,7 +39,7 @@ class Delivery:
 
     @property
     def architecture(self) -> str:
-        """Of the machines that it runs on, from its ELF header."""
+        """The architecture of the machines that it runs on, from its ELF header."""
         with self.local.open("rb") as file:
             number = int.from_bytes(file.read(20)[_ELF_MACHINE], "little")
         return _MACHINES.get(number, f"ELF machine {number}")

@@ -206,5 +206,5 @@ def desk_folder(emulated: EmulatedHosts) -> Path:
 
 
 def role(name: str) -> Role:
-    """Of the host of that name."""
+    """The role of the host of that name."""
     return "manager" if name.startswith("manager-") else "worker"

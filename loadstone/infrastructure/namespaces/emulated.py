@@ -23,8 +23,8 @@ from loadstone.model.records.node.deployments import NodeLimits, SpawnArgs
 
 _NAMESERVER = "nameserver"
 _MOST_THREADS = 16_384
-"""Of all hosts of a cluster together, several times what the largest application needs: a fork bomb in a container
-leaves this machine half of the process ids of a small one."""
+"""Most threads of all hosts of a cluster together, several times what the largest application needs: a fork bomb in a
+container leaves this machine half of the process ids of a small one."""
 _MARK = ".loadstone"
 """In the folder of a cluster's hosts, a link to its id: whole or not there, whenever a desk is killed."""
 
@@ -39,7 +39,7 @@ class EmulatedHosts:
     hosts_folder: str
     """Everything of all hosts on disk."""
     names: tuple[str, ...]
-    """Of the hosts, in the order of their addresses."""
+    """Names of the hosts, in the order of their addresses."""
     group: str = ""
     """The control group of all hosts together, once it is claimed."""
     state: str = ""

@@ -15,12 +15,12 @@ _ANSWERS_WITHIN_S = 20.0
 
 @dataclass(frozen=True)
 class GuestHardware:
-    """Of a guest's hardware, as QEMU gives it."""
+    """A guest's hardware, as QEMU gives it."""
 
     accelerator: Accelerator
     memory: int
     cores: tuple[tuple[int, ...], ...]
-    """Of each virtual processor the cores of the host on which its thread may run."""
+    """For each virtual processor, the cores of the host on which its thread may run."""
 
 
 def state(socket: str) -> GuestHardware:

@@ -28,7 +28,7 @@ class Member:
     """One machine of a cluster, with the deployment in its journal that holds what the cluster runs there."""
 
     name: str
-    """Of the node; its software calls it so, too."""
+    """The name of the node; its software calls it so, too."""
     role: Role
     address: str
     """An IP address that all members and the client reach."""

@@ -22,7 +22,7 @@ class Readings(NamedTuple):
 
 
 def read(parts: Sequence[StressorPart]) -> Readings:
-    """Of all parts, side by side."""
+    """Readings of all parts, side by side."""
     standings = in_parallel(StressorPart.read, parts)
     return Readings(time.monotonic(), {part.node.name: each for part, each in zip(parts, standings, strict=True)})
 

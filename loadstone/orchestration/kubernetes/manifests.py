@@ -150,7 +150,7 @@ def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
 
 
 def affinity(operator: str, nodes: Iterable[str]) -> dict[str, Any]:
-    """Of a pod that is only placed on these nodes (``In``), or on none of them (``NotIn``)."""
+    """The affinity of a pod that is only placed on these nodes (``In``), or on none of them (``NotIn``)."""
     expression = FlowMapping(key=HOST_LABEL, operator=operator, values=list(nodes))
     terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

@@ -12,7 +12,7 @@ from loadstone.orchestration.docker import fit
 
 _LONGEST_DEPLOYMENT = 40
 _LONGEST_NAME = 63
-"""Of a service in Consul: a label of DNS."""
+"""Most characters in the name of a service in Consul: a label of DNS."""
 
 # Lists every address: stone's client checks health itself, so it need not wait for Consul's check.
 _REPLICAS = '{{ range $i, $one := service "NAME|any" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}'

@@ -138,7 +138,7 @@ class Share:
         }
 
     def unlimited(self, process: NodeProcess) -> InForce:
-        """Of a process without a control group: the cores that the scheduler lets it have (proc(5))."""
+        """Limits of a process without a control group: the cores that the scheduler lets it have (proc(5))."""
         from loadstone.model.records.node.replicas import InForce
 
         status = self.machine.get(f"/proc/{process.pid}/status").decode(errors="replace")
@@ -204,7 +204,7 @@ class Started(Model):
     """By node."""
     replicas: tuple[StartedReplica, ...]
     password: str = ""
-    """Of its stores."""
+    """The password of its stores."""
 
     def shares(self) -> list[Share]:
         """The machines' parts."""

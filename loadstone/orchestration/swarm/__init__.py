@@ -20,7 +20,7 @@ from loadstone.orchestration.swarm.tasks import Task
 
 _FILE = "stack.yaml"
 _LONGEST_NAME = 63
-"""Of a service in a swarm: stack, '_', service."""
+"""Most characters in the name of a service in a swarm: stack, '_', service."""
 _STACK_LABEL = "com.docker.stack.namespace"
 
 

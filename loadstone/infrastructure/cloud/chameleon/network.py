@@ -16,7 +16,7 @@ _EVERY_S = 2.0
 
 
 class Networking:
-    """Of the machines of one token, which is the group's name and the description of the address."""
+    """The network of the machines of one token, which names their security group and describes their address."""
 
     def __init__(self, connection: Any, token: str) -> None:
         self._network = connection.network

@@ -38,7 +38,7 @@ class ManifestNode(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """Of one experiment at one site."""
+    """The manifest of one experiment at one site."""
 
     file: str
     nodes: list[ManifestNode]

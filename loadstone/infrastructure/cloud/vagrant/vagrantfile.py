@@ -59,7 +59,7 @@ _README = """\
 
 
 def address(number: int) -> str:
-    """Of the machine of that number, from 0."""
+    """The address of the machine of that number, from 0."""
     return f"{_SUBNET}.{_FIRST + number}"
 
 

@@ -112,7 +112,7 @@ def _node(node: dict[str, Any], role: Role, way: dict[str, str]) -> Node:
 
 
 def _bytes(quantity: str) -> int:
-    """Of ``16384Ki``."""
+    """The bytes of a quantity like ``16384Ki``."""
     number = quantity.rstrip("kKMGTi")
     return int(number) * _UNITS.get(quantity.removeprefix(number), 1)
 

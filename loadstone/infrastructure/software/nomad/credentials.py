@@ -30,7 +30,7 @@ def _key() -> str:
 
 @dataclass(frozen=True)
 class Secrets:
-    """Of one cluster; random. None of them may be shown or written where other users read."""
+    """Secrets of one cluster; random. None of them may be shown or written where other users read."""
 
     nomad: str = field(default_factory=_token, repr=False)
     """Nomad's management token."""

@@ -34,13 +34,13 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Configuration:
-    """Of one cluster; ``servers`` are the addresses of its managers."""
+    """The settings of one cluster; ``servers`` are the addresses of its managers."""
 
     servers: Sequence[str]
     secrets: Secrets
 
     def consul(self, member: Member) -> Settings:
-        """Of a Consul agent; a server on managers."""
+        """The settings of a Consul agent, which is a server on managers."""
         manager = member.role == "manager"
         server = {"server": True, "bootstrap_expect": len(self.servers)} if manager else {}
         management = {"initial_management": self.secrets.consul} if manager else {}
@@ -70,7 +70,7 @@ class Configuration:
         }
 
     def server(self, member: Member) -> Settings:
-        """Of Nomad on a manager. Nodes are filled evenly, as by the other orchestrators."""
+        """The settings of Nomad on a manager. Nodes are filled evenly, as by the other orchestrators."""
         return {
             **self._nomad(member),
             "server": {
@@ -84,7 +84,7 @@ class Configuration:
         }
 
     def client(self, member: Member, cores: int, engine: str) -> Settings:
-        """Of Nomad on a worker; ``engine``: the URL of its Docker engine, as seen there.
+        """The settings of Nomad on a worker; ``engine``: the URL of its Docker engine, as seen there.
 
         Containers get no folder of the host: the docker driver's ``volumes`` stay disabled.
         """

@@ -67,7 +67,7 @@ def _takes_part(listed: dict[str, Any]) -> bool:
 
 
 def _role(listed: dict[str, Any]) -> Role:
-    """Of a node that is drained, that of a manager."""
+    """The role of a node; that of a manager for one that is drained."""
     if (listed["Spec"].get("Labels") or {}).get(ROLE) == "client":
         return "client"
     return "worker" if listed["Spec"]["Availability"] == "active" else "manager"
