@@ -24,7 +24,7 @@ type span struct {
 	kind, status        uint8 // as OTLP numbers them
 }
 
-// unfinished is the duration of a span that has no end, or one before its start.
+// unfinished is the duration of a span that has no end.
 const unfinished = int64(-1)
 
 // compare orders spans as the file has them: by trace, then by start. The rest only makes the order one.

@@ -26,7 +26,7 @@ const none = protowire.Type(-1)
 // the same bounds.
 const latestStart, longestDuration = 1 << 62, 1 << 60
 
-var errSpan = errors.New("a trace's id has 16 bytes, a span's 8, and none is zero; a span starts after 1970 and before 2116, and takes less than 36 years")
+var errSpan = errors.New("a trace's id has 16 bytes, a span's 8, and none is zero; a span starts after 1970 and before 2116, ends no sooner, and takes less than 36 years")
 
 // fields calls each for every field of a message with its number, type and content; the content of a group is nil.
 func fields(message []byte, each func(number protowire.Number, kind protowire.Type, content []byte, value uint64) error) error {
@@ -206,12 +206,11 @@ func (s *span) identify(trace, id, parent []byte) bool {
 	return s.traceHigh|s.traceLow != 0 && s.id != 0
 }
 
-// time takes the times over and tells whether they can be. A span without an end, or with one before its start, never
-// ended.
+// time takes the times over and tells whether they can be. A span without an end never ended.
 func (s *span) time(start, end uint64) bool {
 	s.start, s.duration = int64(start), unfinished
-	if end >= start {
-		if end-start >= longestDuration {
+	if end > 0 {
+		if end < start || end-start >= longestDuration {
 			return false
 		}
 		s.duration = int64(end - start)

@@ -51,7 +51,7 @@ func viaProtobuf(t testing.TB, request []byte) (all []seen, rejected int64, err 
 				zero := bytes.Trim(s.TraceId, "\x00")
 				if len(s.TraceId) != 16 || len(zero) == 0 || len(s.SpanId) != 8 || len(bytes.Trim(s.SpanId, "\x00")) == 0 ||
 					len(s.ParentSpanId) != 0 && len(s.ParentSpanId) != 8 || s.StartTimeUnixNano == 0 || s.StartTimeUnixNano >= 1<<62 ||
-					s.EndTimeUnixNano >= s.StartTimeUnixNano && s.EndTimeUnixNano-s.StartTimeUnixNano >= 1<<60 {
+					s.EndTimeUnixNano > 0 && (s.EndTimeUnixNano < s.StartTimeUnixNano || s.EndTimeUnixNano-s.StartTimeUnixNano >= 1<<60) {
 					rejected++
 					continue
 				}
@@ -72,7 +72,7 @@ func viaProtobuf(t testing.TB, request []byte) (all []seen, rejected int64, err 
 				if len(s.ParentSpanId) > 0 {
 					one.span.parent = binary.BigEndian.Uint64(s.ParentSpanId)
 				}
-				if end := s.EndTimeUnixNano; end > 0 && end >= s.StartTimeUnixNano {
+				if end := s.EndTimeUnixNano; end > 0 {
 					one.span.duration = int64(end - s.StartTimeUnixNano)
 				}
 				if s.Kind >= 0 && s.Kind <= 5 {

@@ -5,9 +5,9 @@ path is walked backwards from the end of the root: of a span's children, the las
 start on backwards, the last that had finished by then, and so on; within each of them likewise. A child counts only
 where it lies within its parent.
 
-Three rules are not the published ones: a child that outlives its parent counts only where no other child does; children
-that overlap by up to 1 % of their parent's duration follow each other; of equal calls of which one failed just after
-another succeeded, as a hedged call that is cancelled does, the one that succeeded counts.
+Three rules are not the published ones: a child that outlives its parent counts only where the others take up to 1 % of
+its time; children that overlap by up to 1 % of their parent's duration follow each other; of equal calls of which one
+failed just after another succeeded, as a hedged call that is cancelled does, the one that succeeded counts.
 Docs/explanation/critical-path.md has the reasons and examples.
 """
 
@@ -168,6 +168,7 @@ def _backwards(a, root, start, end, call, failed, child, sibling, begins, ends, 
         left = finish - begin
         reached = finish
         outlived = -1  # by the child that outlives it least
+        first = waiting
         c = child[i - a]
         while c >= 0:
             low, high = max(start[c], begin), min(end[c], finish)
@@ -186,9 +187,17 @@ def _backwards(a, root, start, end, call, failed, child, sibling, begins, ends, 
                 stack[waiting] = c
                 waiting += 1
             c = sibling[c - a]
-        if outlived >= 0 and left == finish - begin:
+        if outlived >= 0 and finish - begin - left <= slack:
             low = max(start[outlived], begin)
-            left -= finish - low
+            left = low - begin
+            last, waiting = waiting, first
+            for k in range(first, last):  # of the others counts what lies before it
+                c = stack[k]
+                if begins[c - a] < low:
+                    ends[c - a] = min(ends[c - a], low)
+                    left -= ends[c - a] - begins[c - a]
+                    stack[waiting] = c
+                    waiting += 1
             begins[outlived - a], ends[outlived - a] = low, finish
             stack[waiting] = outlived
             waiting += 1

@@ -195,7 +195,7 @@ def _otlp_span(span: Object, where: str, texts: Object, into: _Columns) -> None:
         _id(span.get("traceId"), 32, least=32),
         _id(span.get("spanId"), 16, least=16),
         start,
-        end - start if end >= start else -1,
+        _duration(start, end),
         {**texts, "operation": span.get("name"), "peer": _peer(_values(span.get("attributes")), kind)},
         parent_id=_id(span.get("parentSpanId"), 16, least=16),
         kind=kind,
@@ -249,6 +249,13 @@ def _object(value: Any, where: str) -> Object:
     if not isinstance(value, dict):
         raise InputError(f"{where.rstrip(': ')} is {_what(value)}, where an object has to be")
     return value
+
+
+def _duration(start: int, end: int) -> int:
+    """In ns; -1 without an end, and less, which cannot be, with one before the start."""
+    if end == 0:
+        return -1
+    return end - start if end >= start else -2
 
 
 def _number(parent: Object, name: str, where: str) -> int:

@@ -95,7 +95,7 @@ def _path(node: Node, begin: int, finish: int, nodes: list[Node]) -> None:
     order = {id(node): place for place, node in enumerate(nodes)}
     node.critical, reached = finish - begin, finish
     slack = (node.end - node.start) // 100
-    outlived = []
+    outlived, taken = [], []
     for last in sorted(node.children, key=lambda item: (-item.end, order[id(item)])):
         low, high = max(last.start, begin), min(last.end, finish)
         if last.end > node.end + slack:
@@ -104,15 +104,16 @@ def _path(node: Node, begin: int, finish: int, nodes: list[Node]) -> None:
         clipped = high > reached
         if low > high or (clipped and not (high - reached <= slack and low < reached)) or _cancelled(last, node, order):
             continue
-        high = min(high, reached)
-        node.critical -= high - low
+        taken.append((last, low, min(high, reached)))
         reached = low
-        _path(last, low, high, nodes)
-    if outlived and node.critical == finish - begin:
+    if outlived and sum(high - low for _, low, high in taken) <= slack:
         least = min(outlived, key=lambda item: (item.end, order[id(item)]))
-        low = max(least.start, begin)
-        node.critical -= finish - low
-        _path(least, low, finish, nodes)
+        since = max(least.start, begin)
+        taken = [(child, low, min(high, since)) for child, low, high in taken if low < since]
+        taken.append((least, since, finish))
+    for child, low, high in taken:
+        node.critical -= high - low
+        _path(child, low, high, nodes)
 
 
 def _cancelled(item: Node, parent: Node, order: dict[int, int]) -> bool:

@@ -61,6 +61,21 @@ CASES: dict[str, tuple[list[Row], Times, dict[str, int]]] = {
         {1: (0, 0), 2: (100, 100), 3: (910, 900)},
         {"outliving": 1},
     ),
+    "a call that outlives its parent was waited for where all else took up to 1 % of it": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 5), span(3, 1, 5, 10), span(4, 1, 10, 1200), span(5, 4, 20, 900)],
+        {1: (0, 0), 2: (5, 5), 3: (5, 5), 4: (310, 110), 5: (880, 880)},
+        {"outliving": 1},
+    ),
+    "what ran beside such a call does not count": (
+        [span(1, 0, 0, 1000), span(2, 1, 2, 6), span(3, 1, 4, 1200), span(4, 1, 990, 995), span(5, 4, 990, 993)],
+        {1: (2, 2), 2: (4, 2), 3: (1196, 996), 4: (2, None), 5: (3, None)},
+        {"outliving": 1, "overlapping": 1},
+    ),
+    "nor was it waited for where all else took more": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 11), span(3, 1, 11, 1200)],
+        {1: (0, 989), 2: (11, 11), 3: (1189, None)},
+        {"outliving": 1},
+    ),
     "of a hedged pair that outlives its parent the winner counts": (
         [span(1, 0, 0, 1000), span(2, 1, 0, 5000, operation="get"), span(3, 1, 400, 1020, operation="get")],
         {1: (0, 400), 2: (5000, None), 3: (620, 600)},

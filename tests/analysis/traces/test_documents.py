@@ -180,6 +180,7 @@ def test_what_we_write_for_jaeger_is_read_as_it_was(tmp_path: Path) -> None:
         {"startTimeUnixNano": "0"},
         {"startTimeUnixNano": str(2**62 + 1)},
         {"endTimeUnixNano": START_NS + 2**61},
+        {"endTimeUnixNano": 1},
         {"startTimeUnixNano": -1},
     ],
     ids=str,
