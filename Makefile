@@ -17,7 +17,7 @@ demo: setup ## install what is needed, then run the first study and write its re
 check: .build/stone .venv/.ready ## lint, types and the tests that need nothing but a processor (minutes)
 	@scripts/test.sh check
 
-test: setup-test ## every check: lint, types, Go and Python tests, clusters, short fuzzing; builds Nomad and Kubernetes beside, once
+test: setup-test ## every check: lint, types, Go and Python tests, clusters, short fuzzing; gets Nomad and Kubernetes beside, once
 	@scripts/test.sh all
 
 test-long: setup-test system-guests ## what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
@@ -38,7 +38,7 @@ bench: setup ## benchmarks, all or one: make bench BENCH=load
 
 setup: system-run .build/stone .venv/.ready ## install stores, the stone binary and the Python environment; nothing is done twice
 
-setup-clusters: system-clusters .build/stone .venv/.ready ## what Swarm, Nomad and Kubernetes on emulated hosts need; builds the latter two, once
+setup-clusters: system-clusters .build/stone .venv/.ready ## what Swarm, Nomad and Kubernetes on emulated hosts need; fetches or builds Nomad, builds Kubernetes, once
 	@$(RUN)/python -m loadstone.infrastructure.builds
 
 setup-test: system-test .build/stone .venv/.ready .build/axe/.ready

@@ -85,7 +85,7 @@ on_clusters() {
     pytest --durations=20 -m "$2" $files
 }
 
-# Nomad and Kubernetes are built at low priority while the tests run that need neither; where they are there, that is nothing.
+# Nomad (where it is not fetched) and Kubernetes are built at low priority while the tests run that need neither; where they are there, that is nothing.
 # Each has a session of its own: a shared cluster lives as long as its session, and idle it takes much of a processor.
 cluster_tests() {
     local building
