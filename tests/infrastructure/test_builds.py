@@ -52,7 +52,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(compiling, "_GO_HOME", str(folder))
-    monkeypatch.setattr(archives, "published", lambda *_: "")
+    monkeypatch.setattr(archives, "checksum", lambda *_: "")
     return folder
 
 

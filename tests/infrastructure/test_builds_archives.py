@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import platform
+import re
 import threading
 import time
 import zipfile
@@ -89,6 +91,15 @@ def serving(vendor: Vendor) -> Iterator[None]:
                 vendor.done.wait(60)
                 return
             self.wfile.write(body)
+
+        def do_HEAD(self) -> None:
+            name = self.path.rpartition("/")[2]
+            vendor.requested.append(name)
+            if name.endswith(vendor.silent or "\0"):
+                vendor.done.wait(60)
+                return
+            self.send_response(404 if name.endswith(vendor.missing or "\0") else 200)
+            self.end_headers()
 
         def log_message(self, *_: object) -> None:
             """Nothing."""
@@ -193,6 +204,43 @@ def test_a_checksum_that_has_changed_since_is_refused(vendor: Vendor) -> None:
         builds.binary("consul", lines.append)
     assert "but " in lines[-1] and "has another checksum since an earlier fetch" in lines[-1]
     assert not first.exists()
+
+
+@pytest.fixture
+def pinned(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> Vendor:
+    """The same vendor, whose archive's checksum the recipe has."""
+    machine = platform.machine()
+    pins = {archives._ARCHITECTURES.get(machine, machine): hashlib.sha256(vendor.archive).hexdigest()}
+    monkeypatch.setitem(RECIPES, "consul", replace(RECIPES["consul"], archive=replace(vendor.release, pins=pins)))
+    return vendor
+
+
+def test_a_pinned_archive_needs_no_list_of_the_vendor_s(pinned: Vendor) -> None:
+    pinned.missing = ("SHA256SUMS",)
+    assert "will be fetched from 127.0.0.1:" in builds.missing("consul").message
+    assert builds.binary("consul", lambda _: None).read_bytes() == PROGRAM
+    assert set(pinned.requested) == {pinned.release.file}
+    assert not (recipes.cache_folder() / "checksums").exists(), "nothing of it is learnt at first use"
+
+
+def test_another_archive_than_the_pinned_one_is_refused_whatever_its_vendor_publishes(pinned: Vendor) -> None:
+    pinned.archive = pinned.published = packed(content=b"replaced by somebody")
+    assert ", not the pinned " in refusal()
+
+
+def test_a_pinned_archive_that_is_out_of_reach_is_built(pinned: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned.missing = (".zip",)
+    assert refusal() == ""
+    monkeypatch.setattr(archives, "_ANSWER_S", 0.2)
+    pinned.missing, pinned.silent = (), (".zip",)
+    assert refusal() == ""
+    tried = len(pinned.requested)
+    assert refusal() == "" and len(pinned.requested) == tried, "not again within an hour"
+
+
+def test_the_pins_are_sha_256_of_both_architectures() -> None:
+    pins = RECIPES["nomad"].archive.pins  # type: ignore[union-attr]
+    assert set(pins) == {"amd64", "arm64"} and all(re.fullmatch("[0-9a-f]{64}", pin) for pin in pins.values())
 
 
 def test_a_cache_without_room_is_named(vendor: Vendor, tmp_path: Path) -> None:

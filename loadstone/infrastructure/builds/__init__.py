@@ -34,9 +34,9 @@ def binary(name: str, say: Say) -> Path:
 
 
 def _fetch(wanted: BuildRecipe, say: Say) -> Path | None:
-    """The program of the official archive; None where that cannot be reached or is not the published one."""
+    """The program of the official archive; None where that cannot be reached or has another checksum."""
     cache = cache_folder()
-    if wanted.archive is None or not (checksum := archives.published(wanted.archive, cache)):
+    if wanted.archive is None or not (checksum := archives.checksum(wanted.archive, cache)):
         return None
     try:
         archives.install(wanted.archive, checksum, cache, wanted.official, say)
@@ -61,7 +61,7 @@ def missing(name: str) -> Finding:
         return Finding(name, "ok", f"{wanted.there} {wanted.version}")
     unfit = f" ({shutil.which(name)} is {version})" if version else ""
     ahead = f"to do it ahead: {sys.executable} -m {__name__} {name}"
-    if wanted.archive is not None and archives.published(wanted.archive, cache_folder()):
+    if wanted.archive is not None and archives.checksum(wanted.archive, cache_folder()):
         message = f"{name} {wanted.version} is not there{unfit} and will be fetched from {wanted.archive.host}, once"
         return Finding(name, "warning", message, ahead)
     if lacking := obstacle(wanted):

@@ -1,6 +1,6 @@
 """Official archives of programs: fetched where their host answers, installed only if the checksum is the vendor's.
 
-Loadstone carries no checksum of an archive. The vendor's list of the same release is read over HTTPS instead, and the
+Recipes pin the checksums that are known. Without one, the vendor's list of the same release is read over HTTPS, and the
 first checksum that led to an installation is kept in the cache: an archive with another one is refused from then on.
 """
 
@@ -14,8 +14,8 @@ import re
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
@@ -25,7 +25,7 @@ from loadstone.infrastructure.base import Say
 _HASHICORP = "https://releases.hashicorp.com/{name}/{version}"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _ANSWER_S = 3.0
-"""For the list of checksums, which is short: a host that needs longer counts as out of reach."""
+"""For the list of checksums, or the head of an archive, which are short: a host that needs longer is out of reach."""
 _STALLED_S = 20.0
 _FETCHED_WITHIN_S = 900.0
 _REMEMBERED_S = 3600.0
@@ -45,12 +45,18 @@ class Archive:
     version: str
     folder: str = _HASHICORP
     """A URL, in which the name and the version are filled in."""
+    pins: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 by architecture, as Go calls it."""
 
     @property
     def file(self) -> str:
         """The name of the archive for this machine's architecture."""
-        machine = platform.machine()
-        return f"{self.name}_{self.version}_linux_{_ARCHITECTURES.get(machine, machine)}.zip"
+        return f"{self.name}_{self.version}_linux_{_architecture()}.zip"
+
+    @property
+    def pinned(self) -> str:
+        """The SHA-256 for this machine's architecture; empty where none is known."""
+        return self.pins.get(_architecture(), "")
 
     @property
     def url(self) -> str:
@@ -69,10 +75,16 @@ class Archive:
         return self.folder.format(name=self.name, version=self.version)
 
 
-def published(archive: Archive, cache: Path) -> str:
-    """The SHA-256 that the vendor publishes; empty where its host does not answer in time, or has no such release.
+def _architecture() -> str:
+    machine = platform.machine()
+    return _ARCHITECTURES.get(machine, machine)
 
-    A host that did not answer is not tried again for an hour.
+
+def checksum(archive: Archive, cache: Path) -> str:
+    """The SHA-256 that an archive must have: the pinned one, else that which the vendor publishes.
+
+    Empty where the vendor's host does not answer in time, or has no such release. A host that did not answer is not
+    tried again for an hour.
     """
     silent = cache / ".unreachable" / archive.host
     if silent.exists() and 0 <= time.time() - silent.stat().st_mtime < _REMEMBERED_S:
@@ -80,6 +92,8 @@ def published(archive: Archive, cache: Path) -> str:
     import requests  # slow, and seldom needed
 
     try:
+        if archive.pinned:
+            return archive.pinned if requests.head(archive.url, timeout=_ANSWER_S, allow_redirects=True).ok else ""
         answer = requests.get(archive.sums, timeout=_ANSWER_S, allow_redirects=False)
     except requests.RequestException:
         with contextlib.suppress(OSError):  # then it is tried again next time
@@ -90,14 +104,17 @@ def published(archive: Archive, cache: Path) -> str:
     return listed[0] if answer.ok and listed else ""
 
 
-def install(archive: Archive, checksum: str, cache: Path, target: Path, say: Say) -> None:
-    """Fetch an archive and put its program at ``target``. Raises Unverified, and leaves nothing then."""
-    pin = cache / "checksums" / archive.file
-    if pin.exists() and pin.read_text().strip() != checksum:
-        raise Unverified(f"{archive.sums} has {checksum}, but {pin} has another checksum since an earlier fetch")
+def install(archive: Archive, wanted: str, cache: Path, target: Path, say: Say) -> None:
+    """Fetch the archive whose SHA-256 is ``wanted`` and put its program at ``target``.
+
+    Raises Unverified, and leaves nothing then.
+    """
+    first = cache / "checksums" / archive.file
+    if not archive.pinned and first.exists() and first.read_text().strip() != wanted:
+        raise Unverified(f"{archive.sums} has {wanted}, but {first} has another checksum since an earlier fetch")
     target.parent.mkdir(parents=True, exist_ok=True)
     with _temporary(target.parent) as packed, _temporary(target.parent) as program:
-        _fetch(archive, checksum, packed, say)
+        _fetch(archive, wanted, packed, say)
         try:
             with zipfile.ZipFile(packed) as opened:
                 program.write(opened.read(archive.name))
@@ -106,12 +123,13 @@ def install(archive: Archive, checksum: str, cache: Path, target: Path, say: Say
         program.flush()
         os.chmod(program.name, 0o755)
         os.replace(program.name, target)
-    pin.parent.mkdir(parents=True, exist_ok=True)
-    pin.write_text(f"{checksum}\n")
+    if not archive.pinned:
+        first.parent.mkdir(parents=True, exist_ok=True)
+        first.write_text(f"{wanted}\n")
 
 
-def _fetch(archive: Archive, checksum: str, to: IO[bytes], say: Say) -> None:
-    """Write the archive, whose SHA-256 is ``checksum``."""
+def _fetch(archive: Archive, wanted: str, to: IO[bytes], say: Say) -> None:
+    """Write the archive, whose SHA-256 is ``wanted``."""
     import requests
 
     sums, size, began, last = hashlib.sha256(), 0, time.monotonic(), 0.0
@@ -129,8 +147,9 @@ def _fetch(archive: Archive, checksum: str, to: IO[bytes], say: Say) -> None:
                     say(f"{archive.name} {archive.version}: fetching, {size / 1e6:.0f} MB")
     except requests.RequestException as error:
         raise Unverified(f"{archive.url} cannot be fetched: {error}") from None
-    if sums.hexdigest() != checksum:
-        raise Unverified(f"{archive.url} has SHA-256 {sums.hexdigest()} ({size} bytes), not the published {checksum}")
+    if sums.hexdigest() != wanted:
+        which = "pinned" if archive.pinned else "published"
+        raise Unverified(f"{archive.url} has SHA-256 {sums.hexdigest()} ({size} bytes), not the {which} {wanted}")
     to.flush()
 
 

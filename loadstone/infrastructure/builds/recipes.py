@@ -102,7 +102,15 @@ RECIPES = {
                 "github.com/hashicorp/nomad/version.GitCommit": "e0497bff14378d68cad76a801cc0eba93ce05039",
                 "github.com/hashicorp/nomad/version.BuildDate": "2023-10-30T12:58:10Z",
             },
-            archive=Archive("nomad", "1.6.3"),
+            # As HashiCorp's own Homebrew formula has them (hashicorp/homebrew-tap, Formula/nomad.rb of this version).
+            archive=Archive(
+                "nomad",
+                "1.6.3",
+                pins={
+                    "amd64": "1771f83030d9c0e25b4b97b73e824f4b566721e3b9898ae9940eceb95bb7f4d0",
+                    "arm64": "1b85902b62fcaf992c98f6c3970742608c919d2d2e8db59933702859600b866e",
+                },
+            ),
             c_compiler=True,
             cpu_s=312,
             download_mb=280,
