@@ -14,6 +14,7 @@ from pathlib import Path
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.cloud.service import Made
 from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel, transport
+from loadstone.infrastructure.machines.ssh import PATIENCE
 from loadstone.infrastructure.preparation import connections
 from loadstone.model import yaml12
 from loadstone.model.cluster import Reach
@@ -64,6 +65,7 @@ def write(folder: Path, machines: Sequence[Made], usual_login: str, owner: str) 
         "IdentitiesOnly": "yes",
         "UserKnownHostsFile": str(folder / "known_hosts"),
         "StrictHostKeyChecking": "accept-new",
+        **PATIENCE,  # of the jump too: an ssh whose jump host vanishes while it connects would wait for hours
     }
     lines += ["Host *", *(f"  {key} {value}" for key, value in general.items())]
     _write(folder / _CONFIG, "\n".join(lines) + "\n")

@@ -25,6 +25,12 @@ _CONNECT_S = 15
 _ALIVE_EVERY_S = 5
 _ALIVE_MISSED = 4
 """A host that is silent for that many intervals is lost."""
+PATIENCE = {
+    "ConnectTimeout": _CONNECT_S,
+    "ServerAliveInterval": _ALIVE_EVERY_S,
+    "ServerAliveCountMax": _ALIVE_MISSED,
+}
+"""Settings of ssh: how long it waits for a host that does not answer, or no longer."""
 _PERSIST_S = 20
 """The connection outlives a desk that was killed by so long."""
 _FAILED = 255
@@ -192,9 +198,7 @@ class Ssh(Transport):
         known_by = hashlib.sha256(self._config.encode()).hexdigest()[:8]
         settings = {
             "BatchMode": "yes",
-            "ConnectTimeout": _CONNECT_S,
-            "ServerAliveInterval": _ALIVE_EVERY_S,
-            "ServerAliveCountMax": _ALIVE_MISSED,
+            **PATIENCE,
             "ControlMaster": "auto",
             "ControlPath": sockets() / f"{known_by}-%C",
             "ControlPersist": _PERSIST_S,
