@@ -11,10 +11,12 @@ from loadstone.cli import selftest
 from loadstone.cli.app import Json, Part, Scale, out, print_json
 from loadstone.cli.deployment_plan import plan_for
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.preflight import inspect
+from loadstone.experiments.plan import Plan
+from loadstone.experiments.preflight import Inspection, inspect
 from loadstone.experiments.provisioning import nodes_of
 from loadstone.experiments.tuning import conditions
-from loadstone.model.errors import PreflightError
+from loadstone.model.cluster import Node
+from loadstone.model.errors import LoadstoneError, PreflightError
 
 EPILOG = (
     "Examples: [bold]loadstone doctor[/], [bold]loadstone doctor studies/first-light.yaml[/], "
@@ -43,9 +45,11 @@ def command(
             selftest.run(json)
         return
     plan = plan_for(Path(what), part=part, scale=scale)
-    findings = [*inspect(plan).findings, *conditions(plan, nodes_of(plan))]
+    found = inspect(plan)
+    findings = [*found.findings, *conditions(plan, _nodes(plan, found))]
     if json:
-        print_json([finding.__dict__ for finding in findings])
+        keys = ("what", "level", "message", "remedy")
+        print_json([{key: getattr(finding, key) for key in keys} for finding in findings])
     else:
         for finding in findings:
             out.print(f"{_MARKS[finding.level]} {finding.what}: ", end="")
@@ -55,3 +59,13 @@ def command(
     errors = [finding for finding in findings if finding.level == "error"]
     if errors:
         raise PreflightError(f"{len(errors)} of {len(findings)} checks failed")
+
+
+def _nodes(plan: Plan, found: Inspection) -> list[Node]:
+    """Those that can be looked at; none where one of them does not answer, which is among the findings then."""
+    try:
+        return nodes_of(plan)
+    except LoadstoneError:
+        if not found.errors:
+            raise
+        return []

@@ -6,7 +6,9 @@ import signal
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
+from tests.support import applications
 from tests.support.users import User, end
 
 pytestmark = pytest.mark.system
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.system
 STUDY = """\
 version: 1
 name: counted
-application: hotel-reservation
+application: application.yaml
 load:
   closed: {clients: [1, 3], think: 20ms, requests: 20, iterations: 3}
   timeout: 20s
@@ -27,6 +29,7 @@ trial: {warmup: 1s, order: sequential, repetitions: 2}
 
 @pytest.mark.long
 def test_killed_and_resumed_every_trial_has_all_its_iterations(user: User) -> None:
+    (user.home / "application.yaml").write_text(yaml.safe_dump(applications.shop()))
     (user.home / "study.yaml").write_text(STUDY)
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=1)

@@ -1,20 +1,24 @@
-"""A study on hosts over SSH: what it records, and what it does when one of them vanishes and comes back."""
+"""A study on hosts over SSH: what it records, what it does when one of them vanishes and comes back, and what it leaves
+there, whatever ends it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Link
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
-from tests.support.users import User, wait
+from tests.support import applications
+from tests.support.users import User, end, wait
 from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
@@ -22,23 +26,36 @@ pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
 STUDY = """\
 version: 1
 name: over-ssh
-application: hotel-reservation
+application: application.yaml
 cluster: {infrastructure: hosts, inventory: INVENTORY, workers: 3}
 factors: {orchestrator: [process]}
 load: {rates: [10, 15, 20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
 trial: {warmup: 1s, duration: 5s, order: sequential}
 metrics: {}
 """
+GOVERNOR = "cpufreq/policy0/scaling_governor"
+A_KERNEL_OF_ITS_OWN = f"""
+own=/var/lib/loadstone/kernel
+mkdir -p $own/cpu/{Path(GOVERNOR).parent} $own/work
+echo powersave >$own/cpu/{GOVERNOR}
+echo performance powersave >$own/cpu/{Path(GOVERNOR).parent}/scaling_available_governors
+mount -t overlay -o lowerdir=/sys/devices/system/cpu,upperdir=$own/cpu,workdir=$own/work overlay /sys/devices/system/cpu
+cat /proc/sys/kernel/random/uuid >$own/boot
+set -- unshare --mount sh -ec 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"' $own/boot "$@"
+"""
+"""Shell lines that give a host a governor and, in its logins, a boot of its own: else three hosts would count as one
+kernel."""
 
 
 @contextlib.contextmanager
-def hosts(user: User, study: str, count: int, clients: int = 0) -> Iterator[SshHosts]:
-    """Hosts, of which the last ones are clients, and the study on them."""
+def hosts(user: User, study: str, count: int, clients: int = 0, more: str = "") -> Iterator[SshHosts]:
+    """Hosts, of which the last ones are clients, and the study on them; ``more`` as of ``ssh_hosts``."""
     if SSHD is None:
         pytest.skip("needs openssh-server")
     if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
         pytest.skip("; ".join(finding.message for finding in lacking))
-    with ssh_hosts(count) as made:
+    write_shop(user)
+    with ssh_hosts(count, more=more) as made:
         roles = {
             host.name.replace("-", "_"): f"{{address: {host.address}, roles: [client]}}"
             for host in made.hosts[count - clients :]
@@ -49,10 +66,20 @@ def hosts(user: User, study: str, count: int, clients: int = 0) -> Iterator[SshH
         assert made.left([]) == []
 
 
+def write_shop(user: User) -> None:
+    """The application of the study."""
+    (user.home / "application.yaml").write_text(yaml.safe_dump(applications.shop()))
+
+
 @pytest.fixture
 def three(user: User) -> Iterator[SshHosts]:
     with hosts(user, STUDY, 3) as made:
         yield made
+
+
+def programs(made: SshHosts, name: str) -> set[str]:
+    """The names of programs that run on a host, but for its logins."""
+    return {trace for trace in made.traces(name) if trace.startswith("runs ") and trace != "runs sshd"}
 
 
 def rate(trial: Path) -> float:
@@ -112,10 +139,44 @@ def test_what_hosts_lack_is_one_message_each_and_exit_code_3(user: User, three: 
             (complaint,) = [line for line in lines if message in line]
             assert complaint.startswith("error: worker-2: ") and complaint.count("worker-2: ") == 1, lines
             assert user.trials() == {} and three.groups() == set()
+        three.inventory(
+            worker_2=f"{{login: no-such-user@{second.address}, address: 10.0.0.1}}", worker_3="{address: 10.0.0.1}"
+        )
+        known.write_text(right)
+        listed = user.runs("doctor", "study.yaml", expect=3).stdout
+        assert "the login is refused: " in listed and "worker-3: it has no address 10.0.0.1" in listed
     finally:
         known.write_text(right)
         three.inventory()
     user.runs("run", "study.yaml", "--set", "load.rates=[10]")
+
+
+def test_a_desk_that_is_killed_leaves_nothing_on_hosts_which_restore_their_tuning(user: User) -> None:
+    study = STUDY.replace("workers: 3}", "workers: 2}\ntuning: {governor: performance}").replace("[10, 15, 20]", "[20]")
+    with hosts(user, study, 3, clients=1, more=A_KERNEL_OF_ITS_OWN) as made:
+        names = [host.name for host in made.hosts]
+        files = [made.own(name) / "kernel/cpu" / GOVERNOR for name in names]
+        before = {name: programs(made, name) for name in names}
+
+        def governors() -> set[str]:
+            return {file.read_text().strip() for file in files}
+
+        process = user.starts("run", "study.yaml")
+        user.waits_until_a_trial_is_loaded(process, finished=0)
+        groups = made.groups()
+        assert governors() == {"performance"} and made.left(groups)
+        end(process, signal.SIGKILL)
+        wait(lambda: governors() == {"powersave"})  # each by its own journal: nothing of this machine tells it to
+        user.runs("down")
+        assert made.left(groups) == []
+        assert {name: programs(made, name) - before[name] for name in names} == {name: set() for name in names}
+        user.runs("run", "study.yaml", "--set", "trial.duration=1s")
+        assert_answered(*user.rows())
+        run = max(user.home.glob("results/*/*/provenance.json"))
+        (tuned,) = json.loads(run.read_text())["tuning"].values()
+        changes = {where.partition(":")[0]: change for where, change in tuned.items()}
+        assert changes == {name: {"before": "powersave", "set": "performance"} for name in names}
+        assert governors() == {"powersave"}
 
 
 def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh_alone(user: User) -> None:
@@ -156,6 +217,7 @@ def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh
 def test_processes_on_emulated_hosts(user: User) -> None:
     if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
         pytest.skip("; ".join(finding.message for finding in lacking))
+    write_shop(user)
     study = STUDY.replace("infrastructure: hosts, inventory: INVENTORY", "infrastructure: namespaces")
     (user.home / "study.yaml").write_text(study.replace("[10, 15, 20]", "[20]"))
     user.runs("run", "study.yaml")

@@ -15,7 +15,7 @@ from tests.infrastructure.preparation import sources
 from tests.support.clusters import folders
 from tests.support.users import User
 from tests.support.verdicts import assert_answered
-from tests.system.test_hosts import STUDY, recorded
+from tests.system.test_hosts import STUDY, recorded, write_shop
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
 
@@ -45,6 +45,7 @@ def three(user: User, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshH
             host.name.replace("-", "_"): f"{{login: {LOGIN}@{host.address}, address: {host.address}}}"
             for host in made.hosts
         }
+        write_shop(user)
         (user.home / "study.yaml").write_text(STUDY.replace("INVENTORY", str(made.inventory(**logins))))
         yield made
         user.runs("down")

@@ -10,19 +10,23 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from loadstone.analysis import traces
+from tests.support import applications
 from tests.support.users import User, descendants
 from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.servers, pytest.mark.timeout(900)]
 
 DELAY_S = 0.005
+TRANSFER = "POST /payment/transfer/id/{id}/amount/{amount}"
+"""What payment answers, and nothing else in a trace has that name and no peer."""
 STUDY = """\
 version: 1
 name: observed
-application: hotel-reservation
-factors: {delays: [off, {search: 5ms}]}
+application: application.yaml
+factors: {delays: [off, {payment: 5ms}]}
 traces: {sample: 1}
 metrics: {period: 200ms}
 load: {rates: [20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 16}
@@ -33,6 +37,7 @@ trial: {warmup: 1s, duration: 3s, order: sequential}
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     user = User(tmp_path_factory.mktemp("user"))
+    (user.home / "application.yaml").write_text(yaml.safe_dump(applications.shop()))
     (user.home / "study.yaml").write_text(STUDY)
     user.runs("run", "study.yaml")
     [folder] = user.home.glob("results/observed/*")
@@ -65,10 +70,10 @@ def test_a_delay_is_seen_in_the_service_that_has_it(run: Path) -> None:
         window = observed["window"]
         spans = traces.read(folder / "spans.parquet", window["from_ns"], window["to_ns"])
         table = traces.analyse(spans).operations.to_pylist()
-        [own[delay]] = [each for each in table if each["service"] == "search" and each["peer"] == ""]
+        [own[delay]] = [each for each in table if (each["operation"], each["peer"]) == (TRANSFER, "")]
     # A busy machine adds to the delay and takes nothing from it.
-    assert own["search:5ms"]["exclusive_p50_ms"] >= 1000 * DELAY_S
-    assert own["search:5ms"]["exclusive_p50_ms"] > own["none"]["exclusive_p50_ms"]
+    assert own["payment:5ms"]["exclusive_p50_ms"] >= 1000 * DELAY_S
+    assert own["payment:5ms"]["exclusive_p50_ms"] > own["none"]["exclusive_p50_ms"]
 
 
 def test_counters_of_every_replica_are_there(run: Path) -> None:
@@ -88,16 +93,17 @@ def test_counters_of_every_replica_are_there(run: Path) -> None:
 def test_the_report_and_the_terminal_show_it(run: Path) -> None:
     user = User(run.parents[2])
     page = (run / "report" / "index.html").read_text()
-    assert "Where the time goes" in page and "search:5ms" in page
+    assert "Where the time goes" in page and "payment:5ms" in page
     shown = user.runs("traces", str(run), "--folded", "stacks.txt").stdout
-    assert "frontend" in shown and "on the critical path" in shown
+    assert "order POST" in shown and "on the critical path" in shown
     lines = (user.home / "stacks.txt").read_text().splitlines()
-    assert any(line.startswith("frontend GET /hotels;") for line in lines)
+    assert any(line.startswith("order POST /orders/create/id/{id};") for line in lines)
 
 
 def test_a_receiver_that_is_killed_spoils_one_trial_s_spans_and_nothing_else(tmp_path: Path) -> None:
     user = User(tmp_path)
-    two = STUDY.replace("factors: {delays: [off, {search: 5ms}]}\n", "").replace("rates: [20]", "rates: [20, 21]")
+    two = STUDY.replace("factors: {delays: [off, {payment: 5ms}]}\n", "").replace("rates: [20]", "rates: [20, 21]")
+    (tmp_path / "application.yaml").write_text(yaml.safe_dump(applications.shop()))
     (tmp_path / "study.yaml").write_text(two)
     process = user.starts("run", "study.yaml")
     try:
