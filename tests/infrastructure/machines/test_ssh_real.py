@@ -19,6 +19,7 @@ from loadstone.infrastructure.hosts import checks as host_checks
 from loadstone.infrastructure.machines import Machine, MachineLost, close_all, connect
 from loadstone.infrastructure.machines.base import Machine as Base
 from loadstone.infrastructure.machines.delivery import Delivery
+from loadstone.infrastructure.machines.ssh import Ssh
 from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
@@ -59,6 +60,26 @@ def finding(three: SshHosts, name: str = "worker-2", **different: str) -> Findin
 
 def machine(three: SshHosts, name: str = "worker-1") -> Machine:
     return connect(name, provider(three)._reach(name))
+
+
+Patience = dict[str, dict[str, int]]
+"""Shorter limits of ssh than usual, by what it is given as the host."""
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
+    """Limits of hosts that are expected to be out of reach: all others keep those that a busy machine needs."""
+    shorter: Patience = {}
+    usual = Ssh._options
+
+    def options(self: Ssh) -> list[str]:
+        program, *rest = usual(self)
+        # ssh takes the first value that it is given.
+        first = [word for name, value in shorter.get(self._host, {}).items() for word in ("-o", f"{name}={value}")]
+        return [program, *first, *rest]
+
+    monkeypatch.setattr(Ssh, "_options", options)
+    return shorter
 
 
 def there_again(machine: Machine) -> int:
@@ -133,7 +154,8 @@ def test_a_command_line_of_its_own(three: SshHosts) -> None:
     assert done.stdout == "given\nworker-1\nit's $HOME\n"
 
 
-def test_no_route(three: SshHosts) -> None:
+def test_no_route(three: SshHosts, patience: Patience) -> None:
+    patience["root@198.51.100.1"] = {"ConnectTimeout": 1}
     began = time.monotonic()
     found = finding(three, worker_2="{login: root@198.51.100.1, address: 198.51.100.1, owner: Ada}")
     assert found.level == "error" and "worker-2" in found.what
@@ -201,11 +223,14 @@ def test_all_that_a_host_lacks_is_found_at_once(three: SshHosts, monkeypatch: py
     assert len(found) == 2 * len(three.hosts) + 1, "the others have their addresses"
 
 
-def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> None:
+def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts, patience: Patience) -> None:
+    close_all()
+    patience["worker-3"] = {"ServerAliveInterval": 2}
     made = provider(three)
     made.provide("process", 0, print)
     groups = three.groups()
     three.cut("worker-3")
+    patience["worker-3"]["ConnectTimeout"] = 1
     try:
         (problem,) = made.problems()
         assert problem.startswith("worker-3: ")
@@ -217,6 +242,7 @@ def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> 
             journal.remove_all([entry.name])
     finally:
         three.cut("worker-3", "up")
+        patience.clear()
     deadline = time.monotonic() + 300
     while journal.entries():
         try:
@@ -224,6 +250,7 @@ def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> 
         except DeploymentError:
             assert time.monotonic() < deadline
     assert three.left(groups) == []
+    close_all()
 
 
 def test_what_a_lost_host_kept_is_ended_before_the_next_trial(three: SshHosts, tmp_path: Path) -> None:
