@@ -17,7 +17,7 @@ from loadstone.model.inventory import Inventory
 
 
 def settings_for(wanted: Sequence[str], inventory: Inventory) -> dict[str, Any]:
-    """Variables of the roles: what runs on the hosts, where requests enter, and who else reaches the ports of both.
+    """Variables of the roles: what runs on the hosts, where requests enter, and what else reaches the ports of both.
 
     ``wanted``: names of software, and files of studies, all parts of which run there. Raises InputError for others.
     """

@@ -149,7 +149,7 @@ class TrialRunner:
         self._listener.step("loading")
         try:
             summary = self._driver.run(offer, self._listener.progress)
-        finally:  # a trial that failed ends too, for those who observe
+        finally:  # a trial that failed ends too, for its observers
             window.finish()
             deployed.interference.stop()
             self._listener.step("collecting")

@@ -1,4 +1,4 @@
-"""The journal: what was started from this machine, so that it can be undone whatever happens to who started it.
+"""The journal: what was started from this machine, so that it can be undone whatever happens to its starter.
 
 One JSON file a deployment or cluster, written before anything of it is started. A process writes its own record (its
 ``/proc/<pid>/stat``) into the folder beside that file before it becomes what it runs, so there is no moment in

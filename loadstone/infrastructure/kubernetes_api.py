@@ -31,7 +31,7 @@ _ANSWER_S = (5.0, 30.0)
 _OVERLOADED = (429, 500, 502, 503, 504)
 _PATIENCE_S = 5.0
 _ELECTION_S = 60.0
-"""Within which the others agree on who leads when a manager is lost, on a machine that is busy too."""
+"""Time in which the other managers elect a leader when one is lost, on a machine that is busy too."""
 
 
 class KubernetesApi:

@@ -17,9 +17,9 @@ _LOOK_S = 0.1
 
 @contextmanager
 def locked(file: Path, within_s: float) -> Iterator[None]:
-    """Held while the block runs. Raises DeploymentError that names who holds it for longer than ``within_s``.
+    """Held while the block runs. Raises DeploymentError that names the process that holds it longer than ``within_s``.
 
-    The file is for its owner alone, as is its folder if that is created here: who could open it could lock it.
+    The file is for its owner alone, as is its folder if that is created here: a user who could open it could lock it.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)

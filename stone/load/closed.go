@@ -15,10 +15,10 @@ type Closed struct {
 	Clients        int     `json:"clients"`
 	ThinkS         float64 `json:"think_s"`
 	Pace           float64 `json:"pace"`            // the most requests/s of all clients together; 0: as they are answered
-	Requests       int64   `json:"requests"`        // of each client in each iteration; 0: see total
-	Iterations     int64   `json:"iterations"`      // of each client, with requests; 0 is 1
-	Total          int64   `json:"total"`           // of all clients together, instead of requests; 0: no number
-	WarmupRequests int64   `json:"warmup_requests"` // of all clients together, uncounted, before those that count
+	Requests       int64   `json:"requests"`        // requests of each client in each iteration; 0: see total
+	Iterations     int64   `json:"iterations"`      // iterations of each client, with requests; 0 is 1
+	Total          int64   `json:"total"`           // requests of all clients together, instead of those of each; 0: no number
+	WarmupRequests int64   `json:"warmup_requests"` // uncounted requests of all clients together, before those that count
 }
 
 const (
@@ -67,8 +67,8 @@ type client struct {
 	number   int64 // among those of all load workers, from 0
 	warm     int64 // uncounted requests that it has still to send
 	counted  int64 // how many of its requests count; 0: all in the window
-	sent     int64 // of those
-	each     int64 // of them in an iteration
+	sent     int64 // how many of those it has sent
+	each     int64 // how many of those an iteration has
 	interval int64 // paced: ns from one slot to the next; 0: not paced
 	slot     int64 // the next of them
 	current  result.Iteration

@@ -25,7 +25,7 @@ type collector struct {
 	planned   int64               // requests that the run ends by, `warm` included; 0: it ends by the time
 	warm      int64               // uncounted requests before those that count
 	offered   []schedule.Arrivals // for the progress lines, by thread; none for a closed loop
-	start     int64               // of the last interval
+	start     int64               // when the last interval began
 	end       int64
 	total     *result.Interval // of all intervals so far, threads together
 	intended  *hdr.Histogram

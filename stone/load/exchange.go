@@ -6,15 +6,15 @@ type exchange struct {
 	n          uint64 // the number of its arrival
 	at, sentAt int64
 	op         int32
-	status     int16 // of the answer, 0 while there is none
+	status     int16 // the answer's status, 0 while there is none
 	measured   bool
 	overdue    bool  // it is past the SLO's limit by more than its own delay, and counted as such
 	delay      int64 // the own delay that it is granted (own.go), ns
 	stalled    int64 // the thread's when it was sent
 	session    *session
-	client     *client // of a closed loop
+	client     *client // the client of a closed loop; nil at a rate
 	on         *connection
-	size       int64 // of the answer's body
+	size       int64 // bytes of the answer's body
 	earlier    *exchange
 	later      *exchange
 }

@@ -15,7 +15,7 @@ const (
 	Protocol = 1
 
 	mostRequests     = 256      // that run at the same time
-	mostBytesWaiting = 64 << 20 // of payloads that requests still hold
+	mostBytesWaiting = 64 << 20 // most bytes of payloads that requests still hold
 	closeWithin      = 30 * time.Second
 )
 

@@ -30,9 +30,9 @@ import (
 type journaled struct {
 	Version    int    `json:"version"`
 	Deployment string `json:"deployment"`
-	Digest     string `json:"digest"` // of what the client deploys, so that something else of the same name is noticed
+	Digest     string `json:"digest"` // the digest of what the client deploys, so that something else of the same name is noticed
 	Owner      string `json:"owner"`
-	User       string `json:"user"` // of its processes, where we are root
+	User       string `json:"user"` // the user that its processes run as, where we are root
 	// Group is its control group. Nil where none can be made, for the reason beside it.
 	Group            *string `json:"group"`
 	UnlimitedBecause string  `json:"unlimited_because"`

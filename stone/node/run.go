@@ -17,7 +17,7 @@ import (
 
 const (
 	mostOutputBytes = 1 << 20         // kept of each output, its end
-	outputsWithin   = 2 * time.Second // of the command's end; who holds them longer has left its group
+	outputsWithin   = 2 * time.Second // after the command's end; a process that holds them longer has left its group
 )
 
 type runArgs struct {

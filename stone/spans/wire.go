@@ -85,8 +85,8 @@ func count(request []byte) (spans int64, err error) {
 // reader reads requests into spans.
 type reader struct {
 	names    *names
-	spans    []span // of the last request
-	rejected int64  // of its spans: those without the ids or the times that a span must have
+	spans    []span // the spans of the last request
+	rejected int64  // how many of its spans lack the ids or the times that a span must have
 	resource resource
 }
 

@@ -58,7 +58,7 @@ def transport(reach: Reach) -> Transport:
 
 
 def connect(name: str, reach: Reach) -> Machine:
-    """The machine that is reached so, the same to all who ask; ``name`` is what it is called at first."""
+    """The machine that is reached so, the same for all callers; ``name`` is what it is called at first."""
     from loadstone.infrastructure.machines.base import Machine
 
     way = transport(reach)

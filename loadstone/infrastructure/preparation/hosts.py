@@ -1,4 +1,4 @@
-"""The hosts of an inventory as Ansible takes them, and who else reaches them."""
+"""The hosts of an inventory as Ansible takes them, and what else reaches them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ansible_inventory(inventory: Inventory) -> dict[str, Any]:
 def roles_settings(
     software: Iterable[str], entry_ports: Iterable[int], inventory: Inventory, studies: bool = True
 ) -> dict[str, Any]:
-    """Variables of the roles: what runs on the hosts, where requests enter, and who else reaches the ports of both.
+    """Variables of the roles: what runs on the hosts, where requests enter, and what else reaches the ports of both.
 
     ``studies``: whether this machine starts any there.
     """

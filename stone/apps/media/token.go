@@ -14,7 +14,7 @@ const tokenLives = time.Minute
 // tokens signs who logged in: as JSON web tokens (HS256) with the published payload.
 type tokens struct {
 	secret string
-	now    func() time.Time // of tests
+	now    func() time.Time // the clock of tests; nil: the real one
 }
 
 // tokenPayload is texts all through. Timestamp and TTL are milliseconds.

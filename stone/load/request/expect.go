@@ -18,7 +18,7 @@ const BodyLimit = 1 << 20
 type Expect struct {
 	Status   []int       `json:"status"` // any below 400 if absent
 	JSON     *ExpectJSON `json:"json"`
-	MinBytes *int64      `json:"min_bytes"` // of the body
+	MinBytes *int64      `json:"min_bytes"` // the fewest bytes that the body may have
 	MaxBytes *int64      `json:"max_bytes"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"loadstone.dev/stone/load/mistake"
 )
 
-const longestValue = 1 << 20 // of a text, and of a line of a file
+const longestValue = 1 << 20 // the longest text, and the longest line of a file
 
 var alphabets = map[string]string{
 	"alnum":  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",

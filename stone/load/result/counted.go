@@ -28,8 +28,8 @@ type Iteration struct {
 	StartNs   int64 `json:"start_ns"`
 	EndNs     int64 `json:"end_ns"`
 	Requests  int64 `json:"requests"`
-	Errors    int64 `json:"errors"`     // of them without a good answer
-	LatencyNs int64 `json:"latency_ns"` // of the good answers together
+	Errors    int64 `json:"errors"`     // requests without a good answer
+	LatencyNs int64 `json:"latency_ns"` // the sum over the good answers
 }
 
 // IterationsSummary is of all iterations of all clients; sd_s is null of a single one.

@@ -36,7 +36,7 @@ type Findings struct {
 	Kinds       []KindFindings `json:"kinds"`
 	Lateness    Histogram      `json:"lateness"`
 	Answers     int64          `json:"answers"`  // whole ones of any status that came within the window
-	Rates       Histogram      `json:"rates"`    // of those, by each thread in each whole second
+	Rates       Histogram      `json:"rates"`    // rates of those answers, by each thread in each whole second
 	LessOwn     Histogram      `json:"less_own"` // latency less the own delay, with an SLO only; see summary
 	Batches     [Batches]Tenth `json:"batches"`
 	Series      [Steps]Slice   `json:"series"`

@@ -13,8 +13,8 @@ type partLog struct {
 	path    string
 	file    *os.File
 	reader  *hdr.HistogramLogReader
-	started int64          // of the run, ms since the epoch by the worker's clock
-	from    int64          // of the window, ms from the start
+	started int64          // when the run started, ms since the epoch by the worker's clock
+	from    int64          // when the window begins, ms from the start
 	next    *hdr.Histogram // nil: there are no more
 	count   int64          // latencies from the intended time so far
 }

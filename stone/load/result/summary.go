@@ -123,7 +123,7 @@ type Generator struct {
 	CPUS            float64         `json:"cpu_s"`
 	WallS           float64         `json:"wall_s"`
 	CPUUsPerRequest float64         `json:"cpu_us_per_request"`
-	SendingUs       float64         `json:"sending_us_per_request"` // of CPU, by the load threads alone
+	SendingUs       float64         `json:"sending_us_per_request"` // CPU time of the load threads alone
 	CPUShare        float64         `json:"cpu_share"`
 	Wait            string          `json:"wait"`
 	Threads         int             `json:"threads"`

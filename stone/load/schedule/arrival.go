@@ -48,9 +48,9 @@ type Phase struct {
 
 const (
 	MostRate    = 10e6      // requests/s
-	MostSeconds = 24 * 3600 // of a window
+	MostSeconds = 24 * 3600 // the longest window
 	maxFactor   = 1e6
-	shortestS   = 0.001 // of a state or a period: shorter ones are nothing that a generator can offer
+	shortestS   = 0.001 // the shortest state or period: shorter ones are nothing that a generator can offer
 	zipfLongest = 1_000_000
 )
 

@@ -72,7 +72,7 @@ func newZipfSpaced(n int, alpha, mean float64) zipfSpaced {
 // spaced is the sum of the gaps so far.
 type spaced struct {
 	random rand.PCG
-	count  uint64 // of the gaps
+	count  uint64 // how many gaps there were
 	units  float64
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-const piece = 256 << 10 // of a file
+const piece = 256 << 10 // bytes of a piece of a file
 
 // sendFile sends a file under a name, piece by piece; the last one is empty.
 func sendFile(l *link, path, name string) error {

@@ -22,7 +22,7 @@ const (
 // it is read, so that a silent chronyd never delays a reading. All recordings share it.
 type clock struct {
 	address string
-	within  time.Duration // of its answer
+	within  time.Duration // how long its answer may take
 
 	mu      sync.Mutex
 	queried time.Time

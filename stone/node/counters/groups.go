@@ -28,7 +28,7 @@ const blockIO = groups.BlockIO
 // hierarchies are the control groups of one kernel: a hierarchy per controller (version 1) or one for all (version 2).
 type hierarchies struct {
 	mounts map[string]groups.Mount // by controller
-	files                          // of that version
+	files                          // the names in that version
 }
 
 // files are what the two versions of control groups call differently.

@@ -16,7 +16,7 @@ import (
 type Subject struct {
 	Container string `json:"container"`
 	Group     string `json:"group"`
-	Folder    string `json:"folder"` // of its files, as it sees it; empty: it has none
+	Folder    string `json:"folder"` // the folder of its files, as the replica sees it; empty: it has none
 }
 
 // groupsOfOurs is where Loadstone keeps its control groups.

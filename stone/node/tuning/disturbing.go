@@ -16,7 +16,7 @@ type Conditions struct {
 	HugePages       string   `json:"huge_pages"`       // always, madvise, never; empty where there are none
 	Swap            []string `json:"swap"`             // devices in use
 	Irqbalance      bool     `json:"irqbalance"`       // runs
-	Stolen          *float64 `json:"stolen"`           // of a virtual machine: share of its processors' time that others took
+	Stolen          *float64 `json:"stolen"`           // the share of a virtual machine's processor time that others took; nil on a real machine
 	Missing         []string `json:"missing"`          // counters that the kernel does not show: cstates, power, frequencies
 }
 

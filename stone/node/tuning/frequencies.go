@@ -14,8 +14,8 @@ type ranges struct {
 	traits  traits
 	bounds  func(Tuning) *Bounds
 	folders string    // below the processors, as a pattern
-	names   [2]string // of the lowest and the highest
-	limits  [2]string // of what these may be
+	names   [2]string // files of the lowest and the highest frequency
+	limits  [2]string // files of the limits that these may have
 }
 
 // frequency is that of the cores, by frequency policy.

@@ -20,7 +20,7 @@ type Session struct {
 // Tokens signs sessions with a secret: as JSON web tokens (HS256) with the payload that the published applications have.
 type Tokens struct {
 	Secret string
-	now    func() time.Time // of tests
+	now    func() time.Time // the clock of tests; nil: the real one
 }
 
 // payload is texts all through. Timestamp and TTL are seconds.

@@ -26,10 +26,10 @@ type response struct {
 	header     http.Header
 	status     int
 	head, body bytes.Buffer // what has not gone out
-	length     int64        // of the body, if the handler has set it; else -1
-	written    int64        // of the body
+	length     int64        // bytes of the body, if the handler has set them; else -1
+	written    int64        // bytes of the body that went out
 	begun      bool         // the head has gone out
-	err        error        // of the connection
+	err        error        // the error of the connection
 }
 
 var responses = sync.Pool{New: func() any { return &response{header: make(http.Header, 8)} }}

@@ -23,7 +23,7 @@ import (
 // Tracing is that of one service. Nil is off, and costs nothing: what its methods would wrap they return as it is.
 type Tracing struct {
 	service     string    // without its application
-	sample      uint64    // of the requests that begin here those are traced whose trace's id ends in a smaller number
+	sample      uint64    // requests that begin here are traced where their trace's id ends in a smaller number
 	senders     []*sender // one for each collector
 	connections []*grpc.ClientConn
 }

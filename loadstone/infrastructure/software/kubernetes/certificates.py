@@ -76,7 +76,7 @@ def node_user(worker: Member) -> str:
 
 
 def _issue_all(folder: Path, plan: ClusterPlan) -> None:
-    """Everyone who speaks to an API server has the name that Kubernetes' own roles are bound to."""
+    """Every client of an API server has the name that Kubernetes' own roles are bound to."""
     (folder / "openssl.cnf").write_text(_SETTINGS)
     _certificate(folder, "ca", "/CN=loadstone", "basicConstraints=critical,CA:TRUE",
                  "keyUsage=critical,keyCertSign,cRLSign", signed=False)  # fmt: skip
