@@ -86,9 +86,9 @@ def violations(module: str, source: str) -> list[str]:
     return found
 
 
-def modules() -> Iterator[tuple[str, str]]:
-    """Name and source of every module of the package."""
-    for file in sorted((ROOT / "loadstone").rglob("*.py")):
+def modules(folder: str = "loadstone") -> Iterator[tuple[str, str]]:
+    """Name and source of every module of the package, or of another folder."""
+    for file in sorted((ROOT / folder).rglob("*.py")):
         parts = file.relative_to(ROOT).with_suffix("").parts
         yield ".".join(parts), file.read_text(encoding="utf-8")
 
@@ -191,6 +191,18 @@ def test_the_core_loads_no_implementation_and_no_plotting_at_second_hand() -> No
     loaded = set(run.stdout.split())
     assert core[-1] in loaded
     assert loaded & (implementations() | NOT_IN_THE_CORE) == set()
+
+
+def test_no_test_imports_another_one() -> None:
+    tests = dict(modules("tests"))
+    assert len(tests) > 300
+    found = [
+        f"{module}:{line} imports {name}"
+        for module, source in tests.items()
+        for line, name in imports(source, module)
+        if name.startswith("tests.") and ".test_" in name
+    ]
+    assert found == [], "what tests share is in tests/support or beside them"
 
 
 def test_no_two_classes_have_one_name() -> None:

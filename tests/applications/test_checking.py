@@ -10,17 +10,9 @@ from loadstone.applications.checking import among_stores, check, lost, unfinishe
 from loadstone.model.application import Application
 from loadstone.model.document import Document
 from loadstone.model.records.audit import GrowthCheck
-from loadstone.model.records.summary import TrialSummary
+from tests.support.summaries import check_of
 
 KEY = ("documents-reservation", "reservation")
-
-
-def check_of(operations: list[dict[str, Any]], driver: str | None = None) -> TrialSummary:
-    """A summary of which only this matters."""
-    counts = {"completed": 0}
-    parts = [{**operation, "counts": counts} for operation in operations]
-    around = {"window_s": 1.0, "throughput": 0.0, "counts": counts, "latency_ms": {}, "spectrum": [], "generator": {}}
-    return TrialSummary.model_validate({**around, "driver": driver, "operations": parts})
 
 
 def after(grew: int, completed: int, sent: int, before: int = 1) -> GrowthCheck:

@@ -21,9 +21,9 @@ from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.monitoring.replicas import UsageWindow
 from loadstone.orchestration.process import Process
-from tests.applications.test_checking import check_of
 from tests.orchestration.conftest import deployed
 from tests.support.audits import complete
+from tests.support.summaries import check_of
 
 pytestmark = [pytest.mark.system, pytest.mark.servers]
 

@@ -24,8 +24,8 @@ from loadstone.model.records.summary import TrialSummary
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Progress, TargetUnreachable
 from tests.experiments.fakes import SEEDED
-from tests.experiments.test_verdict import changed, summary
 from tests.support.servers import Answer
+from tests.support.summaries import changed, summary
 
 URL = "http://127.0.0.1:8080/a?b=c"
 Say = Callable[..., tuple[int, str, str]]

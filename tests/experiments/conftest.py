@@ -9,7 +9,10 @@ import pytest
 from loadstone import plugins
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
+from loadstone.experiments.ledger import Ledger
+from loadstone.experiments.plan import Plan
 from tests.experiments.fakes import (
+    Begin,
     Conduct,
     FakeDriver,
     FakeInfrastructure,
@@ -21,8 +24,10 @@ from tests.support.plans import read_plan
 
 
 @pytest.fixture
-def conduct(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Conduct:
-    """Run a study with fake layers, some of them given; returns its run folder."""
+def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is deployed, whatever the orchestrator."""
+    FakeOrchestrator.reset()
+    FakeInfrastructure.released = 0
     found = plugins.find
     monkeypatch.setattr(
         plugins, "find", lambda layer, name: FakeOrchestrator if layer == "orchestrators" else found(layer, name)
@@ -31,6 +36,21 @@ def conduct(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Conduct:
     stone.write_text("#!/bin/sh\nexit 0\n")
     stone.chmod(0o755)
     monkeypatch.setenv("LOADSTONE_STONE", str(stone))
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Begin:
+    def make(*text: str) -> tuple[Plan, Ledger]:
+        document, plan = read_plan(write_study(tmp_path, *text))
+        folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
+        return plan, runs.ledger_of(folder, plan)
+
+    return make
+
+
+@pytest.fixture
+def conduct(fake_layers: None, tmp_path: Path) -> Conduct:
+    """Run a study with fake layers, some of them given; returns its run folder."""
 
     def run(
         text: str, driver: FakeDriver | None = None, infrastructure: type[FakeInfrastructure] = FakeInfrastructure

@@ -11,7 +11,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from loadstone.experiments.conductor import Conductor
+from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.listener import Listener
+from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provision, Say
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
@@ -56,6 +59,8 @@ CLOSED = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "closed: {cli
 
 
 Conduct = Callable[..., Path]
+Begin = Callable[..., tuple[Plan, Ledger]]
+"""Begins a run of a study by its text, and conducts no trial of it."""
 """Runs a study with fake layers, a driver and an infrastructure if they are given; returns its run folder."""
 
 
@@ -248,3 +253,10 @@ class Recorder(Listener):
 
     def step(self, text: str) -> None:
         self.steps.append(text)
+
+
+def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver | None = None) -> FakeDriver:
+    """Run what is left of a study with fake layers."""
+    driver = driver or FakeDriver()
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), driver, Recorder()).run()
+    return driver

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.durable import write_json
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger
-from loadstone.experiments.plan import Plan
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
 from loadstone.model.records.audit import AuditRow
@@ -35,46 +33,17 @@ from tests.experiments import fakes
 from tests.experiments.fakes import (
     SEARCH,
     STUDY,
+    Begin,
     FakeDriver,
     FakeInfrastructure,
     FakeOrchestrator,
     Recorder,
+    conduct,
     write_study,
 )
 from tests.support.plans import read_plan
 
-
-@pytest.fixture(autouse=True)
-def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    FakeOrchestrator.reset()
-    FakeInfrastructure.released = 0
-    found = plugins.find
-    monkeypatch.setattr(
-        plugins, "find", lambda layer, name: FakeOrchestrator if layer == "orchestrators" else found(layer, name)
-    )
-    stone = tmp_path / "stone"
-    stone.write_text("#!/bin/sh\nexit 0\n")
-    stone.chmod(0o755)
-    monkeypatch.setenv("LOADSTONE_STONE", str(stone))
-
-
-Begin = Callable[..., tuple[Plan, Ledger]]
-
-
-@pytest.fixture
-def begin(tmp_path: Path) -> Begin:
-    def make(*text: str) -> tuple[Plan, Ledger]:
-        document, plan = read_plan(write_study(tmp_path, *text))
-        folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
-        return plan, runs.ledger_of(folder, plan)
-
-    return make
-
-
-def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver | None = None) -> FakeDriver:
-    driver = driver or FakeDriver()
-    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), driver, Recorder()).run()
-    return driver
+pytestmark = pytest.mark.usefixtures("fake_layers")
 
 
 def verdicts(ledger: Ledger) -> list[tuple[float, str]]:

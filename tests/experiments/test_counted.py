@@ -28,8 +28,8 @@ from loadstone.report.section import Section
 from loadstone.workloads.base import Offer
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import CLOSED, STUDY, Conduct, write_study
-from tests.experiments.test_verdict import changed
 from tests.support.plans import read_plan
+from tests.support.summaries import changed
 from tests.workloads.offers import offer
 
 OPEN = "rates: [100, 200, 300], slo: {p99: 50ms}"

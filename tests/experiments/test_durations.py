@@ -12,7 +12,7 @@ from loadstone.experiments import durations, schedule
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
 from loadstone.orchestration.process import Process
-from tests.experiments.test_factors import plan
+from tests.experiments.studies import plan
 from tests.trial_rows import trial_row
 
 SERIES = {"series": [{"name": "long", "trial.duration": "100s"}, {"name": "short", "trial.duration": "5s"}]}

@@ -10,34 +10,18 @@ import pytest
 import yaml
 
 from loadstone.experiments import durations, runs, schedule, stored_plan
-from loadstone.experiments.plan import Plan, make_plan
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demands
 from loadstone.experiments.reference_treatments import reference_of
-from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.orchestration.process import Process
+from tests.experiments.studies import document, plan
 from tests.support.plans import read_plan
 
 SERIES = [
     {"name": "40x6", "load.rates": [40], "trial.duration": "6s"},
     {"name": "20x12", "load.rates": [20], "trial.duration": "12s"},
 ]
-BASE: dict[str, Any] = {
-    "version": 1,
-    "name": "a",
-    "application": "hotel-reservation",
-    "load": {"rates": [100], "slo": {"p99": "200ms"}},
-    "trial": {"warmup": "0s", "duration": "5s"},
-}
-
-
-def document(factors: dict[str, Any], **keys: Any) -> Document:
-    study = {key: value for key, value in {**BASE, **keys, "factors": factors}.items() if value is not None}
-    return Document(yaml.safe_dump(study, sort_keys=False), "study.yaml")
-
-
-def plan(factors: dict[str, Any], **keys: Any) -> Plan:
-    return make_plan(document(factors, **keys))
 
 
 def labels(found: Plan) -> list[str]:

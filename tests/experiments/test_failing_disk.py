@@ -13,10 +13,9 @@ import pytest
 
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import DiskError
-from tests.experiments.fakes import FakeDriver
-from tests.experiments.test_conductor import Begin, begin, conduct, fake_layers
+from tests.experiments.fakes import Begin, FakeDriver, conduct
 
-__all__ = ["begin", "fake_layers"]
+pytestmark = pytest.mark.usefixtures("fake_layers")
 
 
 def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(begin: Begin) -> None:

@@ -18,7 +18,7 @@ from loadstone.infrastructure.machines import Machine, Transport
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.records.summary import TrialSummary
 from tests.experiments.fakes import STUDY, Conduct, FakeDriver, FakeInfrastructure
-from tests.infrastructure.machines.test_channel import Fake
+from tests.infrastructure.machines.fakes import FakeTransport
 from tests.support.users import wait
 
 STEPS = pytest.mark.parametrize(("step_s", "warned"), [(3600, True), (-3600, True), (0.05, True), (0.001, False)])
@@ -61,7 +61,7 @@ def worker(clock: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     usual = machines.transport
 
     def transport(reach: Reach) -> Transport:
-        return Fake(str(clock)) if reach == Elsewhere.reach else usual(reach)
+        return FakeTransport(str(clock)) if reach == Elsewhere.reach else usual(reach)
 
     monkeypatch.setattr(machines, "transport", transport)
     monkeypatch.setattr(machines, "_machines", {})

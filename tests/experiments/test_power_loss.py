@@ -13,10 +13,9 @@ from loadstone.experiments.resume import reopen
 from loadstone.model.records.summary import TrialSummary
 from loadstone.workloads.base import Offer, Progress
 from tests.experiments.disks import Disk
-from tests.experiments.fakes import FakeDriver
-from tests.experiments.test_conductor import Begin, begin, conduct, fake_layers
+from tests.experiments.fakes import Begin, FakeDriver, conduct
 
-__all__ = ["begin", "fake_layers"]
+pytestmark = pytest.mark.usefixtures("fake_layers")
 CUTS = 50
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.slo import Slo
-from tests.experiments.test_verdict import ABORTED, QUEUE, SLO, changed, judged
+from tests.support.summaries import ABORTED, QUEUE, SLO, changed, judged
 
 CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     (

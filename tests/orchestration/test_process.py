@@ -21,26 +21,13 @@ from loadstone.infrastructure.machines.here import Here
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError, InputError
-from loadstone.model.records.node.deployments import NodeProcess
 from loadstone.orchestration.process import Process
 from tests.orchestration.conftest import SERVICES, STORES, deployed, parse
+from tests.orchestration.process_deployments import pid_of, start
 from tests.support import groups
 
 pytestmark = pytest.mark.servers
 needs_limits = pytest.mark.usefixtures("control_groups")
-
-
-def spawned(process: Process, replica: str) -> NodeProcess:
-    return process._shares[process.deployment.replicas[0].node].processes()[replica]
-
-
-def pid_of(process: Process, replica: str) -> int:
-    return spawned(process, replica).pid
-
-
-def start(process: Process) -> None:
-    process.apply()
-    process.ready()
 
 
 def talk(address: str, request: bytes) -> bytes:

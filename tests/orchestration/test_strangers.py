@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.infrastructure import journal
 from loadstone.orchestration.process import Process
-from tests.orchestration.test_process import pid_of, start
+from tests.orchestration.process_deployments import pid_of, start
 from tests.support.strangers import as_stranger, refuse_a_stranger
 
 pytestmark = [pytest.mark.servers, pytest.mark.root]

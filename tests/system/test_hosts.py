@@ -12,27 +12,16 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Link
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
-from tests.support import applications
 from tests.support.users import User, end, wait
 from tests.support.verdicts import assert_answered
+from tests.system.over_ssh import STUDY, recorded, write_shop
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
 
-STUDY = """\
-version: 1
-name: over-ssh
-application: application.yaml
-cluster: {infrastructure: hosts, inventory: INVENTORY, workers: 3}
-factors: {orchestrator: [process]}
-load: {rates: [10, 15, 20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
-trial: {warmup: 1s, duration: 5s, order: sequential}
-metrics: {}
-"""
 GOVERNOR = "cpufreq/policy0/scaling_governor"
 A_KERNEL_OF_ITS_OWN = f"""
 own=/var/lib/loadstone/kernel
@@ -66,11 +55,6 @@ def hosts(user: User, study: str, count: int, clients: int = 0, more: str = "") 
         assert made.left([]) == []
 
 
-def write_shop(user: User) -> None:
-    """The application of the study."""
-    (user.home / "application.yaml").write_text(yaml.safe_dump(applications.shop()))
-
-
 @pytest.fixture
 def three(user: User) -> Iterator[SshHosts]:
     with hosts(user, STUDY, 3) as made:
@@ -84,13 +68,6 @@ def programs(made: SshHosts, name: str) -> set[str]:
 
 def rate(trial: Path) -> float:
     return float(json.loads((trial / "trial.json").read_text())["trial"]["rate"])
-
-
-def recorded(trial: Path) -> set[str]:
-    """The nodes whose own counters, and those of whose replicas, are in a trial's file."""
-    table = pq.read_table(trial / "metrics.parquet", columns=["node", "metric"])
-    metrics = {(row["node"], row["metric"]) for row in table.to_pylist()}
-    return {node for node, metric in metrics if metric == "load1" and (node, "container_memory_bytes") in metrics}
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from tests.infrastructure.preparation import sources
 from tests.support.clusters import folders
 from tests.support.users import User
 from tests.support.verdicts import assert_answered
-from tests.system.test_hosts import STUDY, recorded, write_shop
+from tests.system.over_ssh import STUDY, recorded, write_shop
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters]
 

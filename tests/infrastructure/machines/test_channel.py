@@ -10,34 +10,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, Transport, frames
+from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, frames
 from loadstone.infrastructure.machines.channel import Channel
 from loadstone.model.records.node import protocol
-from tests.infrastructure.machines import fake_node
+from tests.infrastructure.machines.fakes import FakeTransport
 from tests.support.users import wait
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "loadstone/infrastructure/machines/protocol.schema.json"
-
-
-class Fake(Transport):
-    """Leads to the fake node."""
-
-    def __init__(self, fault: str = "") -> None:
-        self.fault = fault
-
-    def command(self, argv: Sequence[str]) -> list[str]:
-        return [sys.executable, "-m", fake_node.__name__, self.fault]
-
-    def deliver(self, program: Path) -> str:
-        return "/there/stone"
 
 
 Made = Callable[[str], Machine]
@@ -48,7 +35,7 @@ def machine() -> Iterator[Made]:
     made: list[Machine] = []
 
     def make(fault: str = "") -> Machine:
-        made.append(Machine("worker-1", Fake(fault)))
+        made.append(Machine("worker-1", FakeTransport(fault)))
         return made[-1]
 
     yield make
@@ -161,7 +148,7 @@ def test_who_waits_learns_of_the_death(machine: Made) -> None:
 
 
 def test_a_time_limit_ends_a_node_that_hangs() -> None:
-    channel = Channel("worker-1", Fake("hangs").command([]), Fake().explain)
+    channel = Channel("worker-1", FakeTransport("hangs").command([]), FakeTransport().explain)
     with pytest.raises(MachineLost, match=r"worker-1: its node did not answer 'clock' within 0.3 s"):
         channel.request("clock", {}, within_s=0.3)
     assert "did not answer 'clock'" in channel.loss()
@@ -171,7 +158,7 @@ def test_a_time_limit_ends_a_node_that_hangs() -> None:
 
 def test_a_node_that_never_speaks_is_given_up() -> None:
     with pytest.raises(MachineLost, match=r"worker-1: no answer within 0.3 s"):
-        Channel("worker-1", Fake("silent").command([]), Fake().explain, within_s=0.3)
+        Channel("worker-1", FakeTransport("silent").command([]), FakeTransport().explain, within_s=0.3)
 
 
 def test_after_a_loss_it_is_reached_anew(machine: Made) -> None:
@@ -197,8 +184,8 @@ def test_a_channel_that_is_closed_is_not_lost(machine: Made) -> None:
 def test_no_node_outlives_the_process_that_reached_it() -> None:
     script = (
         "from loadstone.infrastructure import machines; from loadstone.model.cluster import Reach\n"
-        f"from {__name__} import Fake\n"
-        "machines.transport = lambda reach: Fake('lingers')\n"
+        f"from {FakeTransport.__module__} import FakeTransport\n"
+        "machines.transport = lambda reach: FakeTransport('lingers')\n"
         "print(machines.connect('worker-1', Reach()).hello.pid)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -207,4 +194,4 @@ def test_no_node_outlives_the_process_that_reached_it() -> None:
 
 def test_a_transport_that_is_not_installed() -> None:
     with pytest.raises(MachineLost, match="worker-1: /no/ssh cannot be started: No such file"):
-        Channel("worker-1", ["/no/ssh"], Fake().explain)
+        Channel("worker-1", ["/no/ssh"], FakeTransport().explain)
