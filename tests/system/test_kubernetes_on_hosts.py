@@ -1,4 +1,4 @@
-"""A study on Kubernetes that Loadstone starts on hosts over SSH, and what is left there, even if the desk is killed."""
+"""What is left on hosts over SSH of Kubernetes that Loadstone started there, even if the desk is killed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from loadstone.model.cluster import Cluster
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 from tests.support import applications
 from tests.support.users import User, wait
-from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
@@ -60,17 +59,6 @@ def desk(hosts: SshHosts) -> Iterator[User]:
         yield user
         user.runs("down")
     assert hosts.differences(before) == {}
-
-
-def test_a_study_on_hosts(hosts: SshHosts, desk: User) -> None:
-    desk.runs("run", "study.yaml")
-    (file,) = desk.home.glob("results/*/*/trials/*/trial.json")
-    assert_answered(json.loads(file.read_text())["row"])
-    audited = json.loads((file.parent / "audit.json").read_text())
-    assert all(row["ok"] for row in audited), audited
-    assert {row["node"] for row in audited} == {"worker-1", "worker-2"}
-    assert {row["what"] for row in audited} == {"cpu", "memory", "cores", "node", "environment", "files", "image"}
-    assert json.loads(desk.runs("status", "--json").stdout)["deployments"] == []
 
 
 def test_nothing_is_left_of_a_desk_that_is_killed(hosts: SshHosts, desk: User) -> None:

@@ -1,4 +1,4 @@
-"""A study on a swarm that Loadstone makes of hosts over SSH, and what is left there, whatever ended it."""
+"""What is left on hosts over SSH of a swarm that Loadstone made of them, whatever ended its study."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tests.orchestration import docker_clusters
 from tests.support import applications
 from tests.support.clusters import folders
 from tests.support.users import User, wait
-from tests.support.verdicts import assert_answered
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
 
@@ -63,17 +62,6 @@ def deployments(user: User) -> list[str]:
     """What the journal has: clusters, and what is deployed on them."""
     found: list[str] = json.loads(user.runs("status", "--json").stdout)["deployments"]
     return found
-
-
-def test_a_study_on_a_swarm_of_hosts(four: SshHosts, person: User) -> None:
-    person.runs("run", "study.yaml")
-    (row,) = person.rows()
-    assert_answered(row)
-    (trial,) = person.home.glob("results/*/*/trials/*")
-    audited = json.loads((trial / "audit.json").read_text())
-    assert {each["node"] for each in audited} == {"worker-1", "worker-2", "worker-3"}
-    assert all(each["ok"] for each in audited), audited
-    assert deployments(person) == []
 
 
 def test_nothing_is_left_of_a_desk_that_is_killed(four: SshHosts, person: User) -> None:
