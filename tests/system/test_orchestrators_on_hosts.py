@@ -77,9 +77,9 @@ def test_one_study_on_every_orchestrator(hosts: SshHosts, desk: User) -> None:
     rows = desk.rows()
     assert [row["treatment"] for row in rows] == [f"orchestrator={name}" for name in ORCHESTRATORS]
     assert_answered(*rows)
-    (run,) = desk.home.glob("results/*/*")
+    (trials,) = desk.home.glob("results/*/*/trials")
     for row in rows:
-        trial = run / "trials" / row["trial_id"]
+        trial = trials / row["trial_id"]
         audited = json.loads((trial / "audit.json").read_text())
         assert [each for each in audited if not each["ok"]] == [], row["treatment"]
         assert {each["node"] for each in audited} == {"worker-1", "worker-2"}, row["treatment"]
