@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from loadstone.infrastructure.cores import format_cores
-from loadstone.infrastructure.machines import NodeError, this_machine
+from loadstone.infrastructure.machines import this_machine
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, FoundReplica, Replica
 from loadstone.model.records.audit import AuditRow
@@ -42,10 +42,7 @@ def audit_process(
     if process is None or not process.alive:
         return [row(what="process", wanted="running", effective="not running")]
     if share.part.group is None:
-        try:
-            effective = share.unlimited(process)
-        except NodeError:  # it ended while we looked
-            return [row(what="process", wanted="running", effective="not running")]
+        effective = InForce(cpu=None, memory=None, cores=process.cpus)
     else:
         standing = standings[replica.name]
         if (limits := _in_force(standing)) is None:

@@ -80,7 +80,7 @@ func TestWhatWasSpawnedLivesOn(t *testing.T) {
 	if stat, err := process.Read(spawned.PID); err != nil || stat.Started != spawned.Started || stat.Session != spawned.PID {
 		t.Errorf("%+v, %v", stat, err)
 	}
-	if found.Name != "rate-1" || found.PID != spawned.PID || !found.Alive || found.ExitCode != nil {
+	if found.Name != "rate-1" || found.PID != spawned.PID || !found.Alive || len(found.CPUs) == 0 || found.ExitCode != nil {
 		t.Errorf("%+v", found)
 	}
 	eventually(t, "its log", func() bool {

@@ -52,8 +52,11 @@ type Facts struct {
 	Arch            string     `json:"arch"`
 	Boot            string     `json:"boot"`
 	UID             int        `json:"uid"`
-	CPUs            []int      `json:"cpus"` // those that this process may use
+	CPUs            []int      `json:"cpus"`       // those that this process may use
+	Processors      int        `json:"processors"` // of the machine
 	CPUModel        string     `json:"cpu_model"`
+	Governor        string     `json:"governor"` // of the first processor's speed; empty where the kernel does not set it
+	Load            float64    `json:"load"`     // average of one minute
 	Memory          uint64     `json:"memory"`
 	MemoryAvailable uint64     `json:"memory_available"`
 	Swap            uint64     `json:"swap"`
@@ -104,7 +107,8 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 		Arch:             hello.Arch,
 		Boot:             hello.Boot,
 		UID:              hello.UID,
-		CPUs:             allowedCPUs(),
+		CPUs:             allowedCPUs(0),
+		Governor:         n.governor(),
 		Memory:           bytesOf(memory.MemTotalBytes),
 		MemoryAvailable:  bytesOf(memory.MemAvailableBytes),
 		Swap:             bytesOf(memory.SwapTotalBytes),
@@ -123,7 +127,10 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 		}
 	}
 	if processors, err := proc.CPUInfo(); err == nil && len(processors) > 0 {
-		facts.CPUModel = processors[0].ModelName
+		facts.Processors, facts.CPUModel = len(processors), processors[0].ModelName
+	}
+	if load, err := proc.LoadAvg(); err == nil {
+		facts.Load = load.Load1
 	}
 	for _, folder := range []string{n.State, os.TempDir()} {
 		if free, err := freeBytes(folder); err == nil {
@@ -156,6 +163,11 @@ func (n *Node) text(file string) string {
 	return strings.TrimSpace(string(text))
 }
 
+func (n *Node) governor() string {
+	text, _ := os.ReadFile(filepath.Join(n.Sys, "devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+	return strings.TrimSpace(string(text))
+}
+
 func (n *Node) dmi(name string) string {
 	text, _ := os.ReadFile(filepath.Join(n.Sys, "class/dmi/id", name))
 	return strings.TrimSpace(string(text))
@@ -172,9 +184,10 @@ func osName() string {
 	return runtime.GOOS
 }
 
-func allowedCPUs() []int {
+// allowedCPUs are those that a process may use, this one for 0; none where there is no such process.
+func allowedCPUs(pid int) []int {
 	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
+	if unix.SchedGetaffinity(pid, &set) != nil {
 		return []int{}
 	}
 	cpus := make([]int, 0, set.Count())

@@ -32,6 +32,7 @@ type Process struct {
 	Name  string `json:"name"`
 	PID   int    `json:"pid"` // 0 if it never began, or before the last boot
 	Alive bool   `json:"alive"`
+	CPUs  []int  `json:"cpus"` // those that it may use, while it is alive
 	// ExitCode and Signal are those of a process that has ended before a node that spawned it.
 	ExitCode *int   `json:"exit_code"`
 	Signal   string `json:"signal"`
@@ -74,7 +75,10 @@ func (n *Node) describe(entry *journaled) (Deployment, error) {
 	deployment := Deployment{entry.Deployment, entry.Digest, entry.Owner, entry.data(), entry.Group, []Process{}}
 	for _, name := range names {
 		stat, since, alive := n.recorded(entry, name)
-		process := Process{Name: name, PID: stat.PID, Alive: alive, SinceNS: since}
+		process := Process{Name: name, PID: stat.PID, Alive: alive, CPUs: []int{}, SinceNS: since}
+		if alive {
+			process.CPUs = allowedCPUs(stat.PID)
+		}
 		if text, err := os.ReadFile(entry.ended(name)); !alive && err == nil {
 			state := ended{}
 			if json.Unmarshal(text, &state) == nil {

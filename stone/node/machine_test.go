@@ -21,6 +21,10 @@ func TestFacts(t *testing.T) {
 	if facts.MemoryAvailable == 0 || facts.MemoryAvailable > facts.Memory || facts.Disks[state] == 0 || facts.Kernel == "" || facts.OS == "" {
 		t.Errorf("%+v", facts)
 	}
+	cpuinfo, _ := os.ReadFile("/proc/cpuinfo")
+	if facts.Processors < len(facts.CPUs) || facts.Processors != strings.Count("\n"+string(cpuinfo), "\nprocessor") {
+		t.Errorf("%d processors, of which %v may be used", facts.Processors, facts.CPUs)
+	}
 	if len(facts.Tools) != 1 || !strings.HasSuffix(facts.Tools["sh"], "/sh") {
 		t.Errorf("%v", facts.Tools)
 	}

@@ -214,7 +214,7 @@ def test_a_study_runs_behind_firewalls_that_were_opened_for_it(
             host.run(["sh", "-ec", "ufw allow 22/tcp && ufw --force enable"]).check_returncode()
         before = [filters(host) for host in three.hosts]
         done = person.runs(*prepare)
-        here = desk.node(manager.address).address
+        here = desk.address_towards(manager.address)
         lines = done.stdout.splitlines()
         opened = [line for line in lines if f": firewall: let the other hosts and {here} reach " in line]
         assert len(opened) == 3 and all("123/udp, " in line and "20000:32767/tcp" in line for line in opened)

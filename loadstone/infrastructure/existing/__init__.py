@@ -9,7 +9,7 @@ from collections import Counter
 
 from loadstone import plugins
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
-from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.desk import client
 from loadstone.infrastructure.software import load_software
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.errors import LoadstoneError, PreflightError

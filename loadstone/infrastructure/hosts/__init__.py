@@ -124,7 +124,11 @@ class Hosts(Infrastructure):
             [self._nodes[name].model_copy(update={"role": role}) for name in names]
             for names, role in zip(roles, ("client", "manager", "worker"), strict=True)
         )
-        return [*(at_clients or [desk.node(workers[0].address)]), *at_managers, *workers]
+        return [
+            *(at_clients or [desk.client(address=desk.address_towards(workers[0].address))]),
+            *at_managers,
+            *workers,
+        ]
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         hosts = self._hosts(managers)

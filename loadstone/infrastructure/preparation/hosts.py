@@ -54,5 +54,5 @@ def _others(software: Sequence[str], inventory: Inventory) -> list[str]:
     if not loads and not any(plugins.find("software", name).remote_api for name in software):
         return []
     hosts = [host.address for host in inventory.hosts.values()]
-    address = desk.node(hosts[0]).address
+    address = desk.address_towards(hosts[0])
     return [] if address in hosts else [address]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.cores import parse_cores
 from loadstone.infrastructure.machines import MachineLost, NodeError, connect, in_parallel
 from loadstone.model.base import Model
 from loadstone.model.cluster import Reach
@@ -23,7 +21,7 @@ if TYPE_CHECKING:  # records are loaded where they are made: checking a study ma
     from loadstone.infrastructure.machines import Machine
     from loadstone.infrastructure.machines.base import ReplicaPart
     from loadstone.model.records.node.deployments import NodeProcess
-    from loadstone.model.records.node.replicas import InForce, Standing, Subject
+    from loadstone.model.records.node.replicas import Standing, Subject
 
 _GRACE_S = 5.0
 _KEPT_LINES = 10_000
@@ -136,14 +134,6 @@ class Share:
             )
             for command in commands
         }
-
-    def unlimited(self, process: NodeProcess) -> InForce:
-        """Limits of a process without a control group: the cores that the scheduler lets it have (proc(5))."""
-        from loadstone.model.records.node.replicas import InForce
-
-        status = self.machine.get(f"/proc/{process.pid}/status").decode(errors="replace")
-        match = re.search(r"^Cpus_allowed_list:\s*(\S*)", status, re.MULTILINE)
-        return InForce(cpu=None, memory=None, cores=parse_cores(match.group(1)) if match else ())
 
     def full_disk(self) -> list[str]:
         """A sentence if the disk of the replicas' data takes nothing more: what failed then is not the application."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
+from loadstone.infrastructure.desk import client
 from loadstone.infrastructure.docker_api import docker_errors
-from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.software.base import Member, Software
 from loadstone.infrastructure.software.docker import context, engines

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from loadstone.infrastructure.desk import LOOPBACK
 from loadstone.infrastructure.docker_api import Engine
-from loadstone.infrastructure.existing.here import LOOPBACK
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import PreflightError
 

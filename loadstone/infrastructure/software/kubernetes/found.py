@@ -8,7 +8,7 @@ from typing import Any
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding, Provision
-from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.desk import client
 from loadstone.infrastructure.kubernetes_api import KubernetesApi, current_context, not_ready
 from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.infrastructure.namespaces import Namespaces, desk_folder, members_of, nodes_of

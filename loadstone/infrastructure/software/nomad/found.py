@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from loadstone.infrastructure.base import Access, Finding, Provision
-from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.desk import client
 from loadstone.infrastructure.failover import Unreachable
 from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.infrastructure.software.docker import context

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadstone.infrastructure.base import Access, Provision
+from loadstone.infrastructure.desk import client
 from loadstone.infrastructure.docker_api import Engine, docker_errors
-from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.machines.exec import ROLE
 from loadstone.infrastructure.software.docker import context
 from loadstone.model.cluster import Node, Reach, Role

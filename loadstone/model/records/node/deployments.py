@@ -72,6 +72,8 @@ class NodeProcess(Model):
     pid: int
     """0 if it never began, or before the last boot."""
     alive: bool
+    cpus: tuple[int, ...]
+    """Those that it may use, while it is alive."""
     exit_code: int | None
     """None where it ended by a signal, or after the node that spawned it."""
     signal: str

@@ -36,7 +36,13 @@ class Facts(Model):
     uid: int
     cpus: tuple[int, ...]
     """Those that the node may use."""
+    processors: int
+    """Of the machine."""
     cpu_model: str
+    governor: str
+    """Of the first processor's speed; empty where the kernel does not set it."""
+    load: float
+    """Average of one minute."""
     memory: int
     memory_available: int
     swap: int
