@@ -35,12 +35,12 @@ class Facts(Model):
     boot: str
     uid: int
     cpus: tuple[int, ...]
-    """Those that the node may use."""
+    """Cores that the node may use."""
     processors: int
-    """Of the machine."""
+    """All processors of the machine."""
     cpu_model: str
     governor: str
-    """Of the first processor's speed; empty where the kernel does not set it."""
+    """The governor of the first processor's speed; empty where the kernel does not set it."""
     load: float
     """Average of one minute."""
     memory: int
