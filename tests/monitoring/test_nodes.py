@@ -21,7 +21,6 @@ from loadstone.monitoring import nodes
 from loadstone.monitoring.nodes import Nodes
 from loadstone.monitoring.observation import Observation
 from tests.experiments.fakes import FakeOrchestrator
-from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 NOTHING = Observed(nodes={}, replicas={})
 WATCHED = Watched(rows=2, readings=2, skipped=1, absent={"power": "no powercap"}, stopped="")
@@ -69,12 +68,8 @@ class Fleet(dict[str, FakeMachine]):
 def fleet(monkeypatch: pytest.MonkeyPatch) -> Fleet:
     made = Fleet({"this machine": FakeMachine(FakeWatch([recorded(0.5), recorded(0.6)]))})
     monkeypatch.setattr(nodes, "connect", made.connect)
+    monkeypatch.setattr(nodes, "this_machine", lambda: made.connect("this machine", Reach()))
     return made
-
-
-@pytest.fixture
-def deployment() -> Deployment:
-    return deployed(parse(SERVICES), two_nodes())
 
 
 def on_hosts(deployment: Deployment) -> Deployment:

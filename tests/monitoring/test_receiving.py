@@ -21,14 +21,8 @@ from loadstone.monitoring.receiving import ReceivingPlace, places
 from loadstone.monitoring.spans import Spans
 from loadstone.orchestration.variables import traced
 from tests.experiments.fakes import FakeOrchestrator
-from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 NOTHING = Observed(nodes={}, replicas={})
-
-
-@pytest.fixture
-def deployment() -> Deployment:
-    return deployed(parse(SERVICES), two_nodes())
 
 
 @pytest.fixture

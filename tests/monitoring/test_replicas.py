@@ -8,7 +8,6 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.records.node.replicas import Used
 from loadstone.monitoring.replicas import UsageWindow
 from tests.experiments.fakes import FakeOrchestrator
-from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 from tests.support.standings import used
 
 
@@ -32,11 +31,6 @@ class Counting(FakeOrchestrator):
 
     def new_peaks(self) -> bool:
         return self.peaks
-
-
-@pytest.fixture
-def deployment() -> Deployment:
-    return deployed(parse(SERVICES), two_nodes())
 
 
 def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:

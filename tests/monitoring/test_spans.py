@@ -19,7 +19,6 @@ from loadstone.monitoring import receiving
 from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.monitoring.spans import Spans
 from tests.experiments.fakes import FakeOrchestrator
-from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 NOTHING = Observed(nodes={}, replicas={})
 COUNTS: dict[str, Any] = {
@@ -68,11 +67,6 @@ def stone(
 
 def orders(folder: Path, file: str = "orders") -> list[Any]:
     return [json.loads(line) for line in (folder / file).read_text().splitlines()]
-
-
-@pytest.fixture
-def deployment() -> Deployment:
-    return deployed(parse(SERVICES), two_nodes())
 
 
 def collector(deployment: Deployment, traces: Traces = Traces()) -> Spans:  # noqa: B008 - immutable
