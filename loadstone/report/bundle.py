@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+import pyarrow.parquet as pq
+
 from loadstone.analysis.bundle_check import METADATA
 from loadstone.analysis.run import find_run
 from loadstone.model.columns import markdown
@@ -69,9 +71,14 @@ def export(run_folder: Path, target: Path, licence: str | None = None, authors: 
     authors = authors or content.run.study.authors
     (folder / "README.md").write_text(_readme(content, licence, authors), encoding="utf-8")
     files = {name: path for name, path in _files(folder) if path.resolve() != target.resolve()}
+    # Written anew: an earlier release wrote numbers that no trial has, such as latencies of trials that were stopped.
+    rows = target.with_name(f".{target.name}.parquet")
     root = f"{folder.resolve().parent.name}-{folder.resolve().name}"
     temporary, metadata = (target.with_name(f".{target.name}.{kind}") for kind in ("tmp", "json"))
     try:
+        if content.run.trials:
+            pq.write_table(content.run.table, rows)
+            files["trials.parquet"] = rows
         metadata.write_text(crate.metadata(content, files, licence, authors), encoding="utf-8")
         members = {f"{root}/{name}": path for name, path in sorted({**files, METADATA: metadata}.items())}
         with temporary.open("wb") as file:
@@ -80,6 +87,7 @@ def export(run_folder: Path, target: Path, licence: str | None = None, authors: 
     finally:
         temporary.unlink(missing_ok=True)
         metadata.unlink(missing_ok=True)
+        rows.unlink(missing_ok=True)
     return target
 
 

@@ -6,9 +6,11 @@ import json
 import tarfile
 import zipfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from loadstone import api
@@ -19,6 +21,7 @@ from loadstone.experiments.plan import Plan, read_plans
 from loadstone.experiments.resume import look, reopen
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
+from loadstone.model.records.trial_row import WINDOWED
 from tests.experiments.fakes import STUDY, write_study
 from tests.support.plans import read_plan
 from tests.trial_rows import row_of
@@ -63,7 +66,12 @@ def test_it_is_loaded_and_exported(old: Path, tmp_path: Path, capsys: pytest.Cap
     assert len(run.trials) == len(list(old.glob("trials/*/trial.json")))
     target = tmp_path / "given.zip"
     assert run_command(["export", str(old), "--output", str(target)]) == 0
-    assert any(name.endswith("trials.parquet") for name in zipfile.ZipFile(target).namelist())
+    with zipfile.ZipFile(target) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/trials.parquet"))
+        rows = pq.read_table(BytesIO(archive.read(name))).to_pylist()
+    stopped = [row for row in rows if row["aborted_at_s"] is not None]
+    assert stopped and {row[name] for row in stopped for name in WINDOWED} == {None}
+    assert [row["trial_id"] for row in rows] == [row["trial_id"] for row in run.trials.rows()]
 
 
 def test_its_treatments_keep_their_ids(old: Path) -> None:
