@@ -20,6 +20,8 @@ from loadstone.report import format, sentences
 from loadstone.report.console import titled
 
 _MOST = 8
+_SHOWN = {"p50": "P50", "p90": "P90", "p99": "P99", "p999": "P99.9"}
+"""Percentiles of simulated latencies."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,7 @@ class PredictResult:
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``: what was not requested is left out."""
-        data = {key: value for key, value in asdict(self).items() if value is not None}
-        if self.simulated is not None:
-            data["simulated"]["validation"]["holds"] = self.simulated.validation.holds
-        return data
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def of_model(model: CapacityModel) -> MeasuredModel:
@@ -176,10 +175,12 @@ def at_rate(model: CapacityModel, layout: Layout, prediction: Prediction, rate: 
 
 
 def simulated(what: str, calls: str, check: Validation, cases: Sequence[SimulatedLoad]) -> SimulatedLatencies:
-    """Simulated loads, without latencies where the simulation is not valid."""
-    if not check.holds:
-        cases = [replace(case, latency_ms=dict.fromkeys(case.latency_ms)) for case in cases]
-    return SimulatedLatencies(calls, check, list(cases), what)
+    """Simulated loads with those percentiles for which the simulation is valid."""
+    given = [
+        replace(case, latency_ms={name: ms if check.holds(name) else None for name, ms in case.latency_ms.items()})
+        for case in cases
+    ]
+    return SimulatedLatencies(calls, check, given, what)
 
 
 def render(result: PredictResult) -> RenderableType:
@@ -249,20 +250,22 @@ def _registered(rows: Sequence[Score]) -> Table:
 
 
 def _simulated(simulation: SimulatedLatencies) -> list[RenderableType]:
-    table = titled(f"Simulated: {simulation.what}", "req/s", "P50 ms", "P90 ms", "P99 ms", "P99.9 ms", "fullest")
+    heads = (f"{name} ms" for name in _SHOWN.values())
+    table = titled(f"Simulated: {simulation.what}", "req/s", *heads, "fullest")
     for row in simulation.rates:
-        latencies = [format.number(row.latency_ms[name]) for name in ("p50", "p90", "p99", "p999")]
+        latencies = [format.number(row.latency_ms[name]) for name in _SHOWN]
         if not row.stable:
             latencies = ["does not keep up", "", "", ""]
-        elif not simulation.validation.holds:
+        elif not any(row.latency_ms.values()):
             latencies = ["keeps up", "", "", ""]
         fullest = f"{row.busiest} {row.busiest_share:.0%}"
         table.add_row(format.number(row.rate), *latencies, fullest)
     check = simulation.validation
+    errors = {name: error for name, error in check.errors.items() if error is not None and name in _SHOWN}
     error = "the simulation could not be validated: no trial held the SLO"
-    if check.error_p99 is not None:
-        middle = "" if check.error_p50 is None else f"P50 by {check.error_p50:.0%}, "
-        error = f"error of the simulation at measured loads: {middle}P99 by {check.error_p99:.0%} (median of trials)"
-    if not check.holds:
-        error += f"; latencies are given only where P99 is within {TOLERANCE:.0%}"
+    if errors:
+        each = ", ".join(f"{_SHOWN[name]} by {error:.0%}" for name, error in errors.items())
+        error = f"error of the simulation at measured loads of this treatment: {each} (median of trials)"
+    if not all(map(check.holds, _SHOWN)):
+        error += f"; a percentile is given only where it is within {TOLERANCE:.0%}"
     return [table, Text(f"calls: {simulation.calls}"), Text(error)]

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.analysis.capacity.simulation import SimulatedLoad
+from loadstone.analysis.capacity.sizing import Validation
 from loadstone.applications import catalogue
+from loadstone.cli import predicted
 from loadstone.cli.main import run_command
 from tests.synthetic import Synthetic
 
@@ -66,11 +69,19 @@ def test_a_rate_holds_or_breaks(run: Path, capsys):
 def test_latencies_are_simulated_with_how_far_they_are_to_be_believed(run: Path, capsys):
     text = prediction(run, capsys, "--set", "scaling=horizontal", "--simulate", "--rate", "200")["simulated"]
     (row,) = text["rates"]
-    latency, holds = row["latency_ms"], text["validation"]["holds"]
-    assert row["stable"] and holds == (text["validation"]["error_p99"] <= 0.25)
-    assert latency["p50"] < latency["p99"] if holds else set(latency.values()) == {None}
+    errors = text["validation"]["errors"]
+    assert row["stable"] and set(errors) == set(row["latency_ms"])
+    for name, latency in row["latency_ms"].items():
+        assert (latency is not None) == (errors[name] is not None and errors[name] <= 0.25), name
     assert text["calls"].startswith("assumed: each service calls all that it needs once")
-    assert text["validation"]["cases"] and text["validation"]["error_p99"] is not None
+    assert text["validation"]["cases"] and errors["p99"] is not None
+
+
+def test_a_percentile_is_given_only_where_it_was_near_enough_in_measured_trials():
+    loads = SimulatedLoad(200.0, 1000, 5.0, True, {"p50": 3.0, "p90": 9.0, "p99": 20.0, "p999": 50.0}, "frontend", 0.7)
+    check = Validation(0.0, (), {"p50": 0.1, "p90": None, "p99": 0.25, "p999": 0.3})
+    given = predicted.simulated("as measured", "traces", check, [loads])
+    assert given.rates[0].latency_ms == {"p50": 3.0, "p90": None, "p99": 20.0, "p999": None}
 
 
 def test_a_person_reads_the_same_numbers(run: Path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -10,7 +11,7 @@ from loadstone.analysis.capacity.calls import Calls
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout
 from loadstone.analysis.capacity.replica import PERIOD_S
-from loadstone.analysis.capacity.simulation import SimulatedLoad, Work, simulate
+from loadstone.analysis.capacity.simulation import PERCENTILES, SimulatedLoad, Work, simulate
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records.trial_row import TrialRow
 
@@ -19,7 +20,7 @@ _BELOW = 0.95
 """Share of the breaking point up to which trials are simulated: of higher loads only those trials held in which chance
 was kind, and they have no latency to compare with."""
 TOLERANCE = 0.25
-"""Median error of the simulated P99 beyond which no latency is predicted."""
+"""Median error of a simulated percentile beyond which it is not predicted."""
 
 
 def work(model: CapacityModel, layout: Layout, rate: float) -> dict[str, Work]:
@@ -50,25 +51,25 @@ class Case:
 
     trial_id: str
     rate: float
-    measured_p50: float
-    measured_p99: float
+    measured_ms: Mapping[str, float | None]
+    """By percentile, as those that are simulated."""
     simulated: SimulatedLoad
 
 
 @dataclass(frozen=True)
 class Validation:
-    """How the simulator does where it was measured. Errors: the median of |simulated / measured - 1|; None: no case."""
+    """How the simulator does where it was measured: in trials of the treatment that its model is of."""
 
     hop_s: float
     """What each call and return takes besides CPU, from the median latency at the lowest load."""
     cases: tuple[Case, ...]
-    error_p50: float | None
-    error_p99: float | None
+    errors: Mapping[str, float | None]
+    """By percentile, the median of |simulated / measured - 1|; None: no case."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the simulator is near enough where it was measured for its latencies to be shown elsewhere."""
-        return self.error_p99 is not None and self.error_p99 <= TOLERANCE
+    def holds(self, percentile: str) -> bool:
+        """Whether the simulator is near enough where it was measured for that percentile to be shown elsewhere."""
+        error = self.errors[percentile]
+        return error is not None and error <= TOLERANCE
 
 
 def validate(model: CapacityModel, treatment: TreatmentSummary, calls: Calls) -> Validation:
@@ -83,11 +84,10 @@ def validate(model: CapacityModel, treatment: TreatmentSummary, calls: Calls) ->
     count = min(_CASES, len(rows))
     chosen = [rows[round(place * (len(rows) - 1) / max(count - 1, 1))] for place in range(count)]
     if not chosen:
-        return Validation(0.0, (), None, None)
+        return Validation(0.0, (), dict.fromkeys(PERCENTILES))
     hop = _hop(model, chosen[0], calls)
     cases = tuple(_case(model, row, calls, hop) for row in chosen)
-    middle, tail = _errors(cases[1:], "p50"), _errors(cases, "p99")
-    return Validation(hop, cases, median(middle) if middle else None, median(tail) if tail else None)
+    return Validation(hop, cases, {name: _error(cases, name) for name in PERCENTILES})
 
 
 def _hop(model: CapacityModel, row: TrialRow, calls: Calls) -> float:
@@ -101,14 +101,15 @@ def _hop(model: CapacityModel, row: TrialRow, calls: Calls) -> float:
 def _case(model: CapacityModel, row: TrialRow, calls: Calls, hop: float) -> Case:
     rate = row.throughput or row.rate
     simulated = simulate(model.layout, calls, work(model, model.layout, rate), rate, hop)
-    return Case(row.trial_id, row.rate, row.p50_ms or 0.0, row.p99_ms or 0.0, simulated)
+    measured = {name: getattr(row, f"{name}_ms") for name in PERCENTILES}
+    return Case(row.trial_id, row.rate, measured, simulated)
 
 
-def _errors(cases: tuple[Case, ...], name: str) -> list[float]:
+def _error(cases: Sequence[Case], name: str) -> float | None:
+    """The median error of one percentile. The first case's median says nothing: the simulator was fitted to it."""
     found = []
-    for case in cases:
-        simulated = case.simulated.latency_ms[name]
-        measured = case.measured_p50 if name == "p50" else case.measured_p99
-        if simulated is not None:
+    for case in cases[1:] if name == "p50" else cases:
+        simulated, measured = case.simulated.latency_ms[name], case.measured_ms[name]
+        if simulated is not None and measured:
             found.append(abs(simulated / measured - 1))
-    return found
+    return median(found) if found else None
