@@ -12,7 +12,8 @@ from loadstone.analysis.statistics.mean import mean
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records.trial_row import TrialRow
 
-LATENCIES = ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
+BOUNDED = ("p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
+LATENCIES = ("mean_ms", *BOUNDED)
 
 
 class CurvePoint(TableRow, name="curves"):
@@ -20,7 +21,8 @@ class CurvePoint(TableRow, name="curves"):
 
     ``low`` and ``high`` are its 95 % interval (Student's t), null of a single trial. Quantities: latencies in ms,
     ``throughput`` (completed within the window, requests/s), ``dropped_share`` (of the requests that were scheduled,
-    those without a good answer in time) and ``unfinished_share`` (those without one when the window ended).
+    those without a good answer in time) and ``unfinished_share`` (those without one when the window ended). There is no
+    percentile where only a lower bound of it is known in a trial, as too few requests were answered well.
     """
 
     treatment: str
@@ -42,6 +44,8 @@ def points(treatments: Iterable[TreatmentSummary]) -> Iterator[CurvePoint]:
                 by_load.setdefault(row.load, []).append(row)
         for load, rows in sorted(by_load.items()):
             for quantity, of in _QUANTITIES.items():
+                if quantity in BOUNDED and any(getattr(row, quantity) is None and row.latency_bound_ms for row in rows):
+                    continue
                 values = [value for row in rows if (value := of(row)) is not None]
                 if values:
                     yield _point(treatment.label, load, quantity, values)

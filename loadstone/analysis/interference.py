@@ -193,9 +193,10 @@ def _lost_share(loads: Sequence[NeighbourLoadRow]) -> float | None:
 
 
 def _around(column: str, values: Iterable[float | None]) -> dict[str, float | None]:
-    """A column with the ends of its interval, which a single run does not have."""
+    """A column with the ends of its interval, which a single run does not have; a mean of some runs passed for all."""
+    values = list(values)
     known = [value for value in values if value]
-    found = mean(known) if known else None
+    found = mean(known) if known and None not in values else None
     several = found if len(known) > 1 else None
     return {
         column: found.value if found else None,

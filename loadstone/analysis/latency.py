@@ -33,6 +33,8 @@ class LoadPoint(OfTrial, name="load"):
     p99_ms: float | None
     p999_ms: float | None
     max_ms: float | None
+    latency_bound_ms: float | None
+    """What percentiles exceed that are null, as too few requests were answered well."""
     service_p99_ms: float | None
     dropped_share: float | None
     verdict: str
@@ -57,6 +59,9 @@ class RateRow(TableRow, name="rates"):
     p99_lowest_ms: float | None
     p99_highest_ms: float | None
     p999_ms: float | None
+    latency_bound_ms: float | None
+    """What percentiles exceed that are null, as too few requests were answered well in half of the trials; of the
+    highest P99, in one."""
     dropped_share: float | None
     unfinished_share: float | None
     """The share of the requests scheduled in the window that had no good answer when it ended: as other tools count."""
@@ -86,6 +91,8 @@ class OperationRow(OfTrial, name="operations"):
     p99_ms: float | None
     p999_ms: float | None
     max_ms: float | None
+    latency_bound_ms: float | None
+    """What percentiles exceed that are null, as too few requests were answered well."""
     service_p99_ms: float | None
 
 
@@ -121,6 +128,7 @@ def _point(row: TrialRow) -> LoadPoint:
         p99_ms=row.p99_ms,
         p999_ms=row.p999_ms,
         max_ms=row.max_ms,
+        latency_bound_ms=row.latency_bound_ms,
         service_p99_ms=row.service_p99_ms,
         dropped_share=1 - completed / offered if offered and completed is not None else None,
         aborted_at_s=row.aborted_at_s,
@@ -146,7 +154,7 @@ def by_rate(treatments: Iterable[TreatmentSummary]) -> list[RateRow]:
 def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[TrialRow]) -> RateRow:
     verdicts = Counter(row.verdict for row in rows)
     valid = [row for row in rows if row.valid]
-    p99 = _known(row.p99_ms for row in valid)
+    p99 = _known(_ranked(row, "p99_ms") for row in valid)
     offered = sum(row.offered or 0 for row in valid)
     lost = _known(
         None if row.offered is None or row.completed is None else row.offered - row.completed for row in valid
@@ -162,11 +170,12 @@ def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[Tr
         invalid=verdicts["invalid"],
         throughput=_median(row.throughput for row in valid),
         mean_ms=_median(row.mean_ms for row in valid),
-        p50_ms=_median(row.p50_ms for row in valid),
+        p50_ms=_median(_ranked(row, "p50_ms") for row in valid),
         p99_ms=_median(p99),
-        p99_lowest_ms=min(p99, default=None),
-        p99_highest_ms=max(p99, default=None),
-        p999_ms=_median(row.p999_ms for row in valid),
+        p99_lowest_ms=_finite(min(p99, default=None)),
+        p99_highest_ms=_finite(max(p99, default=None)),
+        p999_ms=_median(_ranked(row, "p999_ms") for row in valid),
+        latency_bound_ms=min(_known(row.latency_bound_ms for row in valid), default=None),
         dropped_share=sum(lost) / offered if lost and offered else None,
         unfinished_share=_median(map(unfinished_share, valid)),
     )
@@ -176,9 +185,19 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
+def _ranked(row: TrialRow, column: str) -> float | None:
+    """A percentile, infinite where only a bound is known of it: it is above those of other trials."""
+    value: float | None = getattr(row, column)
+    return math.inf if value is None and row.latency_bound_ms is not None else value
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
 def _median(values: Iterable[float | None]) -> float | None:
     known = _known(values)
-    return median(known) if known else None
+    return _finite(median(known)) if known else None
 
 
 def near_shares(treatment: TreatmentSummary, shares: Iterable[float] = SHARES) -> list[tuple[float, TrialRow]]:
@@ -257,6 +276,7 @@ def of_operations(row: TrialRow, summary: TrialSummary | None) -> list[Operation
                 p99_ms=_of(counted, "p99"),
                 p999_ms=_of(counted, "p999"),
                 max_ms=_of(counted, "max"),
+                latency_bound_ms=counted.bound if counted is not None else None,
                 service_p99_ms=_of(operation.latency_ms.service, "p99"),
             )
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.confirmation import Verdict, confirmation, in_words, together
+from loadstone.analysis.confirmation import Verdict, confirmation, detectable, in_words, together
 from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -288,6 +288,8 @@ class BreakingPointRow(TableRow, name="breaking_points"):
     full_trials: int
     bracket_trials: int
     confirmed: bool | None
+    off_share: float | None = None
+    """The error that fresh trials tested for: where ``confirmed``, capacity and breaking point are not off by it."""
     evidence: str
     """The ids of the trials that count at full weight."""
 
@@ -320,6 +322,7 @@ def _search_row(treatment: TreatmentSummary, searched: Searched) -> BreakingPoin
         full_trials=len(searched.evidence),
         bracket_trials=len(searched.bracket),
         confirmed=searched.confirmed,
+        off_share=round(detectable(treatment.precision or 0.0), 6) if searched.confirmation is not None else None,
         evidence=" ".join(searched.evidence),
         **values,
     )

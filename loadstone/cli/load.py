@@ -16,7 +16,7 @@ from loadstone.cli import load_request as asking
 from loadstone.cli.app import Json, err, out, print_json, warn
 from loadstone.cli.live import LiveView
 from loadstone.cli.load_request import LoadSettings
-from loadstone.cli.outcome import observed, render
+from loadstone.cli.outcome import render
 from loadstone.experiments.durable import writing
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.verdict import Verdict, judge
@@ -148,13 +148,13 @@ def command(
         summary = _run(offer, title)
         verdict = judge(summary, requested.load.objective, lateness_s=requested.load.lateness)
         if json:
-            print_json({**observed(summary).model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
+            print_json({**summary.observed().model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
         elif wrk2:
             typer.echo((place / "wrk2.txt").read_text(), nl=False)
         else:
             if (place / PRINTED).exists():
                 typer.echo((place / PRINTED).read_text(), nl=False)
-            out.print(render(observed(summary), verdict, title))
+            out.print(render(summary.observed(), verdict, title))
     _conclude(requested, summary, verdict, folder)
 
 

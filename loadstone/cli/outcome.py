@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from loadstone.experiments.verdict import Verdict
-from loadstone.model.records.summary import OperationSummary, TrialSummary
+from loadstone.model.records.summary import Latency, TrialSummary
 from loadstone.report import format
 
 _LOST = {"late": "late", "errors": "errors", "timeouts": "timeouts", "unsent": "never sent", "in_flight": "unanswered"}
@@ -18,20 +17,8 @@ _STATISTICS = {"mean": "mean", "p50": "P50", "p90": "P90", "p99": "P99", "p999":
 _SHOWN_ERRORS = 8
 
 
-def observed(summary: TrialSummary) -> TrialSummary:
-    """The summary with null latencies where no request succeeded, as only lower bounds are known then."""
-    known: dict[str, Any] = {"operations": tuple(map(_observed_part, summary.operations))}
-    if not summary.answered:
-        known |= {"spectrum": (), "less_own": None, "latency_ms": summary.latency_ms.unanswered()}
-    return summary.model_copy(update=known)
-
-
-def _observed_part(part: OperationSummary) -> OperationSummary:
-    return part if part.counts.answered else part.model_copy(update={"latency_ms": part.latency_ms.unanswered()})
-
-
 def render(summary: TrialSummary, verdict: Verdict, title: str) -> RenderableType:
-    """An ``observed`` summary for a terminal, warnings first."""
+    """What was ``observed``, for a terminal, warnings first."""
     parts: list[RenderableType] = []
     if verdict.verdict == "invalid":
         parts += [Text(f"! {text}", "bold red") for text in verdict.reasons]
@@ -84,8 +71,13 @@ def _latencies(summary: TrialSummary) -> Table:
         if latency is None and name == "latency":
             table.add_row(name, *(format.NOTHING for _ in _STATISTICS))
         elif latency is not None and latency.count:
-            table.add_row(name, *(format.number(latency.statistic(key)) for key in _STATISTICS))
+            table.add_row(name, *(_shown(latency, key) for key in _STATISTICS))
     return table
+
+
+def _shown(latency: Latency, statistic: str, shown: Callable[[float | None], str] = format.number) -> str:
+    bound = latency.bound if statistic != "mean" else None
+    return format.latency(latency.statistic(statistic), bound, shown)
 
 
 def _operations(summary: TrialSummary) -> Table:
@@ -94,7 +86,7 @@ def _operations(summary: TrialSummary) -> Table:
         counts, latency = operation.counts, operation.latency_ms.intended
         done = format.percent(counts.completed / counts.offered) if counts.offered else format.NOTHING
         statistics = [
-            format.milliseconds(latency.statistic(key)) if latency is not None and latency.count else format.NOTHING
+            _shown(latency, key, format.milliseconds) if latency is not None and latency.count else format.NOTHING
             for key in ("p50", "p99", "max")
         ]
         table.add_row(Text(operation.name), format.count(counts.offered), done, *statistics)

@@ -124,4 +124,4 @@ def _numbers(row: TrialRow) -> str:
         return ""
     share = f"{100 * row.completed / row.offered:5.1f} %" if row.offered else f"{row.completed:,}"
     loop = " (closed loop)" if row.clients is not None else ""
-    return f"P99 {format.milliseconds(row.p99_ms):>10}{loop}  completed {share}"
+    return f"P99 {format.latency(row.p99_ms, row.latency_bound_ms):>10}{loop}  completed {share}"

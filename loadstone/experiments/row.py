@@ -70,9 +70,8 @@ def _rate(trial: Trial, summary: TrialSummary | None) -> float:
 
 
 def _measured(summary: TrialSummary, clients: int | None) -> dict[str, Any]:
-    # Of no answer at all only lower bounds are known.
-    latency = summary.latency_ms.counted(clients) if summary.answered else None
-    service, lateness = summary.latency_ms.service, summary.latency_ms.lateness
+    latencies = summary.observed().latency_ms
+    latency, service, lateness = latencies.counted(clients), latencies.service, latencies.lateness
     # The course of a trial that was cut short says nothing of its whole window.
     steady = judge(summary.series) if summary.aborted is None else None
     return {
@@ -82,6 +81,7 @@ def _measured(summary: TrialSummary, clients: int | None) -> dict[str, Any]:
         "violations": summary.violations,
         "throughput": summary.throughput,
         **{f"{name}_ms": _of(latency, name) for name in _LATENCIES},
+        "latency_bound_ms": latency.bound if latency is not None else None,
         "service_p50_ms": _of(service, "p50"),
         "service_p99_ms": _of(service, "p99"),
         "lateness_p99_ms": _of(lateness, "p99"),

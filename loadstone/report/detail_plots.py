@@ -102,16 +102,24 @@ def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
     column, name, limit = content.percentile
     rows = [row for row in treatment.trials if getattr(row, column)]
     broke = [row.load for row in treatment.trials if row.stopped]
+    slower = [
+        (row.load, row.latency_bound_ms)
+        for row in treatment.trials
+        if getattr(row, column) is None and row.latency_bound_ms is not None
+    ]
     if not rows:
         return None
     lines = []
     for colour, verdict in enumerate(VERDICTS):
         points = [(row.load, getattr(row, column)) for row in rows if row.verdict == verdict]
         lines += [PlotLine(verdict, points, colour, verdict.replace(" ", "-"))] if points else []
-    x = _loads(content, [row.load for row in rows] + broke)
-    y = logarithmic(f"{name} latency (ms)", [getattr(row, column) for row in rows] + ([limit] if limit else []))
+    x = _loads(content, [row.load for row in rows] + broke + [load for load, _ in slower])
+    latencies = [getattr(row, column) for row in rows] + [bound for _, bound in slower]
+    y = logarithmic(f"{name} latency (ms)", latencies + ([limit] if limit else []))
     if broke:
         lines.append(PlotLine("broke early", [(load, y.low) for load in broke], VERDICTS.index("not held"), "broke"))
+    if slower:
+        lines.append(PlotLine("slower than that", slower, VERDICTS.index("not held"), "broke"))
     marks = [Mark(f"SLO: {name} ≤ {format.milliseconds(limit)}", y=limit)] if limit is not None else []
     if treatment.searched is not None and treatment.searched.result is not None:
         point = treatment.searched.result.capacity
@@ -121,6 +129,7 @@ def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
     title = f"{name} against {'clients' if content.closed else 'offered load'}"
     caption = "Every trial is one marker."
     caption += " An arrow at the axis broke and was stopped: it has no latency." if broke else ""
+    caption += " An arrow above it is a lower bound: too few requests were answered." if slower else ""
     return PlotView(title, caption, SvgPlot(title, x, y, lines, marks))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from loadstone.model.base import plural
@@ -100,6 +101,11 @@ def milliseconds(value: float | None) -> str:
     if value is None or math.isnan(value):
         return NOTHING
     return f"{number(value / 1000)} s" if abs(value) >= 1000 else f"{number(value)} ms"
+
+
+def latency(value: float | None, bound: float | None, shown: Callable[[float | None], str] = milliseconds) -> str:
+    """A latency in ms; ``> 5 s`` where only ``bound`` is known of it, as too few requests were answered well."""
+    return f"> {shown(bound)}" if value is None and bound is not None else shown(value)
 
 
 def percent(share: float | None) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from loadstone.model.records.bounds import RANKED
 from loadstone.model.records.trial_row import FACTOR_PREFIX
 from loadstone.report import format
 
 _CHOSEN: dict[str, tuple[str, ...]] = {
     "breaking_points": (
         *("treatment", "search", "known", "capacity", "breaking_point"),
-        *("full_trials", "bracket_trials", "confirmed"),
+        *("full_trials", "bracket_trials", "confirmed", "off_share"),
     ),
     "trials": (
         *("order", "treatment", "phase", "rate", "clients", "repetition", "window_s", "offered", "completed"),
@@ -22,6 +23,8 @@ _CHOSEN: dict[str, tuple[str, ...]] = {
     ),
 }
 """The columns that are shown of the widest tables; their CSV has all."""
+BOUND = "latency_bound_ms"
+BOUNDED = tuple(f"{name}_ms" for name in RANKED)
 _LONG = 40
 """Rows from which on a table goes over several pages."""
 
@@ -67,18 +70,24 @@ _ABBREVIATIONS = {"p999": "P99.9", "aborted": "broke", "cpu": "CPU", "dram": "DR
 def shown(name: str, table: pa.Table) -> TextTable:
     """The table ``name`` without empty columns.
 
+    A latency that is null is shown as above its lower bound, where that is known.
+
     A column ``x`` between ``x_low`` and ``x_high`` is shown with these as its interval. The unit of a column is the
     ``unit`` in the metadata of its field, else that of its name (``_ms``, ``_share``, ``_bytes``, ...).
     """
     chosen = [column for column in _CHOSEN.get(name, table.column_names) if column in table.column_names]
     heads, columns, numbers = [], [], []
     for column in chosen:
-        if _is_end(column, chosen) or table[column].null_count == table.num_rows:
+        bounds = _bounds(column, table)
+        if _is_end(column, chosen) or column == BOUND or not any(map(_known, table[column].to_pylist(), bounds)):
             continue
         unit, head = _unit(table.schema.field(column))
         text = _text(table.schema.field(column).type, unit)
         ends = [f"{column}_low", f"{column}_high"]
-        cells = [text(value) for value in table[column].to_pylist()]
+        cells = [
+            text(value) if value is not None or bound is None else f"> {text(bound)}"
+            for value, bound in zip(table[column].to_pylist(), bounds, strict=True)
+        ]
         if all(end in table.column_names for end in ends):
             around = zip(*(table[end].to_pylist() for end in ends), strict=True)
             cells = [_with(cell, low, high, text) for cell, (low, high) in zip(cells, around, strict=True)]
@@ -87,6 +96,17 @@ def shown(name: str, table: pa.Table) -> TextTable:
         columns.append(cells)
         numbers.append(pa.types.is_floating(table[column].type) or pa.types.is_integer(table[column].type))
     return TextTable(heads, [list(row) for row in zip(*columns, strict=True)], numbers)
+
+
+def _bounds(column: str, table: pa.Table) -> list[float | None]:
+    """What a latency exceeds in each row where it is null; None where nothing is known."""
+    bounded = column in BOUNDED and BOUND in table.column_names
+    found: list[float | None] = table[BOUND].to_pylist() if bounded else [None] * table.num_rows
+    return found
+
+
+def _known(value: Any, bound: float | None) -> bool:
+    return value is not None or bound is not None
 
 
 def _is_end(name: str, names: Sequence[str]) -> bool:

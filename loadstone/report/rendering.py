@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from loadstone.model.base import plural
-from loadstone.report import format
+from loadstone.report import format, sentences
 
 
 def render(name: str, written: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> str:
@@ -41,8 +41,10 @@ def _environment() -> Environment:
         "rate": format.rate,
         "load": format.load,
         "broke": format.broke,
+        "confirmed": sentences.confirmed,
         "why": format.why,
         "ms": format.milliseconds,
+        "latency": format.latency,
         "percent": format.percent,
         "duration": format.duration,
         "size": format.size,

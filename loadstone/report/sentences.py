@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from loadstone.analysis import bounds, drift, summary
-from loadstone.analysis.summary import Searched, TreatmentSummary
+from loadstone.analysis.confirmation import detectable
+from loadstone.analysis.summary import BreakingPointRow, Searched, TreatmentSummary
 from loadstone.model.base import plural
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -118,6 +119,15 @@ def _left_out(left: LeftOut) -> str:
     )
 
 
+def confirmed(row: BreakingPointRow) -> str:
+    """Whether fresh trials confirm an estimate: ``yes: not 30 % off`` names the error that they tested for."""
+    if row.known != "estimated":
+        return format.NOTHING
+    if row.confirmed is None:
+        return "no"
+    return f"yes: not {format.percent(row.off_share)} off" if row.confirmed else "contradicted"
+
+
 def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Searched) -> str:
     trials = plural(len(searched.evidence) + len(searched.bracket), "trial")
     if searched.result is not None:
@@ -126,13 +136,16 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
             for estimate in (searched.result.capacity, searched.result.breaking_point)
         )
         found = drift.drift(treatment.trials)
-        strayed = ""
+        strayed = agreed = ""
+        if searched.confirmed:
+            off = format.percent(detectable(treatment.precision or 0.0))
+            agreed = f" Fresh trials confirm that it is not {off} off."
         if found is not None and found.size > max(treatment.precision or 0.0, drift.NOTABLE):
             strayed = f", while the machine's speed drifted by {format.percent(found.size)}"
         return (
             f"has a capacity of **{capacity[0]}** {capacity[1]}: 95 % of trials hold {slo(content)} "
             f"there. At {point[0]} {point[1]}, its breaking point, only half of them do "
-            f"(95 % intervals; from {trials}{strayed})."
+            f"(95 % intervals; from {trials}{strayed}).{agreed}"
         )
     low, high = format.rate(searched.low), format.rate(searched.high)
     if searched.known == "above":

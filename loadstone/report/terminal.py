@@ -38,6 +38,7 @@ def render(run_folder: Path) -> RenderableType:
     parts += [Text.assemble("! ", text, style="yellow") for text in sentences.warnings(content)]
     if content.rows(BreakingPointRow) and len(content.run.trials):
         parts.append(_breaking_points(content))
+        parts += _confirmed(content.rows(BreakingPointRow)) if len(content.treatments) > 1 else []
     if content.rows(RateRow):
         parts.append(_rates(content))
     if len(content.run.trials):
@@ -77,6 +78,16 @@ def _breaking_points(content: Content) -> Table:
     return table
 
 
+def _confirmed(rows: Sequence[BreakingPointRow]) -> list[Text]:
+    """The treatments that fresh trials agreed with, and the error that these tested for: below the table, which has no
+    room for it in 80 columns."""
+    agreed = [row for row in rows if row.confirmed and row.search is None]
+    if not agreed:
+        return []
+    names = ", ".join(row.treatment for row in agreed)
+    return [Text(f"confirmed by fresh trials, not {format.percent(agreed[0].off_share)} off: {names}")]
+
+
 def _rates(content: Content) -> Table:
     load = "clients" if content.closed else "offered"
     names = ("treatment", load, "held", "completed", "P50", "P99")
@@ -89,8 +100,8 @@ def _rates(content: Content) -> Table:
             format.number(row.rate if row.clients is None else row.clients),
             f"{row.measured} measured" if row.measured else f"{row.held} of {judged}",
             format.number(row.throughput),
-            format.milliseconds(row.p50_ms),
-            format.milliseconds(row.p99_ms),
+            format.latency(row.p50_ms, row.latency_bound_ms),
+            format.latency(row.p99_ms, row.latency_bound_ms),
         )
     return table
 
@@ -105,7 +116,8 @@ def _trials(content: Content) -> Table:
     for row in content.run.trials[-LAST_TRIALS:]:
         cells: list[Text] = [Text(str(row.order))]
         cells += [Text(row.treatment)] if several else []
-        cells += [Text(row.phase), Text(format.number(row.load)), Text(format.milliseconds(getattr(row, column)))]
+        latency = format.latency(getattr(row, column), row.latency_bound_ms)
+        cells += [Text(row.phase), Text(format.number(row.load)), Text(latency)]
         cells += [Text(*_MARK[row.verdict])]
         table.add_row(*cells)
     return table

@@ -102,6 +102,39 @@ func TestTextOfLateAnswers(t *testing.T) {
 	}
 }
 
+// A request without a good answer has no latency: how many have one is in every file that has latencies, and where none
+// does, the texts have no latency at all.
+func TestFilesTellAnswersFromLowerBounds(t *testing.T) {
+	t.Parallel()
+	busy := raw("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", true)
+	s := serve(t, func(conn net.Conn, path string, n int) bool {
+		if n%2 == 1 {
+			return busy(conn, path, n)
+		}
+		return ok(conn, path, n)
+	})
+	summary, dir := drive(t, s.plan(t, map[string]any{"timeout_s": 100}))
+	c, l := summary.Counts, summary.LatencyMs["intended"]
+	if l.Count != c.Offered || l.Answered != c.Completed+c.Late || c.Errors == 0 || l.Answered == 0 {
+		t.Errorf("%+v of %+v", l, c)
+	}
+	// The mean is that of the answers, the maximum the least that is known of a failure: its timeout.
+	if l.Mean >= 50e3 || l.Max < 100e3 || summary.Operations[0].LatencyMs["intended"] != l {
+		t.Errorf("%+v, of its operation %+v", l, summary.Operations[0].LatencyMs)
+	}
+	spectrum, err := os.ReadFile(filepath.Join(dir, "latency.hgrm"))
+	if want := fmt.Sprintf("#[Answered = %d of %d;", l.Answered, l.Count); err != nil || !strings.Contains(string(spectrum), want) {
+		t.Errorf("%v: no %q in\n%s", err, want, spectrum)
+	}
+	_, dir = drive(t, serve(t, busy).plan(t, nil))
+	for file, want := range map[string]string{"latency.hgrm": "Total count    =            0]", "wrk2.txt": " 50.000%    0.00us"} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v: no %q in\n%s", err, want, text)
+		}
+	}
+}
+
 // While a run goes on, Prometheus can ask for its metrics.
 func TestMetricsWhileRunning(t *testing.T) {
 	t.Parallel()

@@ -9,9 +9,10 @@ from statistics import median
 
 import pytest
 
-from loadstone.analysis import latency, summary
+from loadstone.analysis import curves, latency, summary
 from loadstone.analysis.run import open_run
 from loadstone.model.slo import Slo
+from tests.trial_rows import trial_row
 
 
 def test_rates_are_medians_over_valid_trials(rated: Path):
@@ -22,13 +23,32 @@ def test_rates_are_medians_over_valid_trials(rated: Path):
         mine = [t for t in run.trials if t.rate == rate]
         valid = [t for t in mine if t.verdict != "invalid"]
         assert row.trials == 3 and row.invalid == len(mine) - len(valid)
-        assert row.p99_ms == median(t.p99_ms for t in valid)
-        assert row.p99_lowest_ms == min(t.p99_ms for t in valid)
+        if rate == 2000:  # two thirds are answered
+            assert (row.p50_ms, row.p99_ms, row.p99_lowest_ms) == (median(t.p50_ms for t in valid), None, None)
+            assert row.latency_bound_ms == min(t.latency_bound_ms for t in valid) >= 2000
+        else:
+            assert row.p99_ms == median(t.p99_ms for t in valid)
+            assert row.p99_lowest_ms == min(t.p99_ms for t in valid)
         assert row.throughput == median(t.throughput for t in valid)
         dropped = sum(t.offered - t.completed for t in valid) / sum(t.offered for t in valid)
         assert row.dropped_share == pytest.approx(dropped)
     assert rows[500].invalid == 1
     assert (rows[500].held, rows[2000].not_held) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"), [((10.0, 20.0, None), 20.0), ((10.0, None, None), None), ((10.0, 20.0), 15.0)]
+)
+def test_a_percentile_of_which_a_bound_is_known_ranks_above_all_others(
+    known: tuple[float | None, ...], expected: float | None
+) -> None:
+    trials = tuple(trial_row(p99_ms=p99, latency_bound_ms=None if p99 else 5000.0) for p99 in known)
+    treatment = summary.TreatmentSummary("a", "a", {}, trials, None, None, (), ())
+    (row,) = latency.by_rate([treatment])
+    assert (row.p99_ms, row.p99_lowest_ms) == (expected, 10.0)
+    assert row.p99_highest_ms == (None if None in known else 20.0)
+    points = {point.quantity: point.median for point in curves.points([treatment])}
+    assert points.get("p99_ms") == (None if None in known else 15.0)
 
 
 def test_a_search_has_no_table_of_rates(searched: Path):

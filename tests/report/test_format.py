@@ -15,6 +15,11 @@ from loadstone.report import format
 finite = st.floats(min_value=1e-5, max_value=1e12)
 
 
+def test_a_latency_of_which_a_bound_is_known_is_above_it():
+    assert format.latency(None, 5000.0) == "> 5 s" and format.latency(None, 250.0, format.number) == "> 250"
+    assert format.latency(12.3, 5000.0) == "12.3 ms" and format.latency(None, None) == format.NOTHING
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

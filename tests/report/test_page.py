@@ -73,6 +73,7 @@ def test_the_table_of_breaking_points_repeats_the_csv(searched: Path):
         ends = (float(data[f"capacity_{end}"]) for end in ("low", "high"))
         assert row["95 % interval"] == format.interval(*ends)
         assert row["Capacity req/s"] == format.number(float(data["capacity"]))
+        assert row["Confirmed"] == "yes: not 15 % off" and data["off_share"] == "0.15"
         assert row["Trials full + short"] == f"{data['full_trials']} + {data['bracket_trials']}"
     for treatment in content.treatments:
         assert treatment.searched is not None
@@ -140,13 +141,27 @@ def test_rates_operations_and_cpu_repeat_their_tables(rated: Path):
     _, parsed = read(rated)
     content = gather(rated)
     for shown, row in zip(parsed.rows("rates"), content.rows(RateRow), strict=True):
-        assert shown["P99"] == format.milliseconds(row.p99_ms)
+        assert shown["P99"] == format.latency(row.p99_ms, row.latency_bound_ms)
         assert shown["Held"] == f"{row.held} of {row.held + row.not_held}"
     for shown, row in zip(parsed.rows("operations"), content.rows(OperationRow), strict=True):
         assert (shown["Operation"], shown["P50"]) == (row.operation, format.milliseconds(row.p50_ms))
         assert shown["Requests"] == format.count(row.offered)
     for shown, row in zip(parsed.rows("cpu"), content.rows(ServiceCpu), strict=True):
         assert (shown["Service"], shown["Cores"]) == (row.service, format.cores(row.cores))
+
+
+def test_a_percentile_of_which_only_a_bound_is_known_is_above_it_on_every_page(rated: Path):
+    text, parsed = read(rated)
+    slow = [row for row in gather(rated).run.trials if row.p99_ms is None and row.latency_bound_ms is not None]
+    shown = {row["Trial"]: row["P99"] for row in parsed.rows("trials")}
+    assert slow and "slower: too few answered" in text
+    for row in slow:
+        bound = format.milliseconds(row.latency_bound_ms)
+        assert shown[row.trial_id] == f"> {bound}"
+        page = (rated / "report" / "trials" / f"{row.trial_id}.html").read_text()
+        assert f"P99 &gt; {bound}" in page and "Max" in page
+    latex = (rated / "report" / "tables" / "rates.tex").read_text()
+    assert r"\textgreater{} 2" in latex
 
 
 def test_downloads_are_the_csv_files(searched: Path):

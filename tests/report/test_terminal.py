@@ -35,6 +35,11 @@ def test_a_search_shows_breaking_points_and_the_last_trials(searched: Path):
     assert "! 1 trial is invalid" in text
 
 
+def test_what_was_confirmed_names_the_error_that_was_tested_for(searched: Path):
+    (line,) = [line for line in printed(searched).splitlines() if line.startswith("confirmed by fresh trials")]
+    assert line.startswith("confirmed by fresh trials, not 15 % off: scaling=")
+
+
 def test_eighty_columns_have_room_for_the_names_of_treatments(searched: Path):
     lines = [line.split("  ")[0].strip() for line in printed(searched, width=80).splitlines()]
     assert {row.treatment for row in gather(searched).rows(BreakingPointRow)} <= set(lines)
@@ -44,7 +49,8 @@ def test_fixed_rates_show_medians(rated: Path):
     text = printed(rated)
     assert "Breaking points" not in text
     for row in gather(rated).rows(RateRow):
-        assert format.milliseconds(row.p99_ms) in text
+        assert format.latency(row.p99_ms, row.latency_bound_ms) in text
+    assert "> 2." in text
 
 
 def test_a_run_without_trials_and_one_with_odd_names(tmp_path: Path):

@@ -106,8 +106,10 @@ def _latency(
     treatment: TreatmentSummary, load: float, quantity: str, rows: Sequence[TrialRow]
 ) -> Iterator[dict[str, Any]]:
     """The geometric mean over repetitions; its interval is of the mean, by the spread of the repetitions."""
-    logs = [math.log(value) for row in rows if (value := getattr(row, f"{quantity}_ms"))]
-    if not logs:
+    known = [getattr(row, f"{quantity}_ms") for row in rows]
+    bounded = any(value is None and row.latency_bound_ms for value, row in zip(known, rows, strict=True))
+    logs = [math.log(value) for value in known if value]
+    if not logs or bounded:  # a mean of the others would be too low
         return
     mean, around = fmean(logs), stdev(logs) / math.sqrt(len(logs)) if len(logs) > 2 else None
     low, high = (math.exp(mean + sign * _Z * around) if around is not None else None for sign in (-1, 1))

@@ -146,6 +146,8 @@ def _over_trials(run: RunFolder, entry: Published, rows: Sequence[TrialRow]) -> 
     if measure == "generator_p99":
         number = int(entry.levels[GENERATOR])
         return _over_runs([_of_generator(run, row, number) for row in rows])
+    if measure in LATENCIES and any(row.latency_bound_ms and getattr(row, f"{measure}_ms") is None for row in rows):
+        return Ours(why="only a lower bound is known there: too few requests were answered well")
     return _over_runs([_of_trial(run, measure, row) for row in rows], measure.endswith("_share"))
 
 

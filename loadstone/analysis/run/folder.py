@@ -98,9 +98,9 @@ class RunFolder:
         return any(row.emulated for row in self.trials)
 
     def summary(self, trial_id: str) -> TrialSummary | None:
-        """What the generator measured; None where its file is missing or damaged, as with all that follow."""
+        """What the generator observed; None where its file is missing or damaged, as with all that follow."""
         found: TrialSummary | None = self._read(trial_id, "summary.json")
-        return found
+        return found.observed() if found is not None else None
 
     def audit(self, trial_id: str) -> tuple[AuditRow, ...] | None:
         """The limits that were in force."""

@@ -12,10 +12,11 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from loadstone.model.records.base import Items, Record, Whole
+from loadstone.model.records.bounds import RANKED, beyond, is_bound
 
 Point = tuple[float, float | None, float | None]
 """Percentile; latency in ms from the intended send time, and from the actual one."""
-_NAMED = {50.0: "p50", 75.0: "p75", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
+_NAMED = {percentile: name for name, percentile in RANKED.items() if name != "max"}
 
 
 class Counts(Record):
@@ -41,15 +42,25 @@ class Counts(Record):
         return sum(part or 0 for part in parts)
 
     @property
+    def answers(self) -> int:
+        """Good answers, in time or late: requests whose latency is known."""
+        return self.completed + (self.late or 0)
+
+    @property
     def answered(self) -> bool:
         """Whether any request was answered well, so that there are latencies at all."""
-        return bool(self.completed or self.late)
+        return bool(self.answers)
 
 
 class Latency(Record):
     """One distribution, in ms; its numbers mean nothing where ``count`` is 0."""
 
     count: Whole
+    answered: Whole | None = None
+    """Requests with a good answer: ``mean`` is theirs, and percentiles beyond them are lower bounds. None
+    where all of ``count`` were answered, and in runs of earlier releases, whose mean is of all."""
+    bound: float | None = None
+    """Where only what was observed is given: what the percentiles and the maximum that are None exceed."""
     mean: float | None = None
     p50: float | None = None
     p75: float | None = None
@@ -64,6 +75,14 @@ class Latency(Record):
         value: float | None = getattr(self, name)
         return value if self.count else None
 
+    def observed(self, answered: int) -> Latency:
+        """The same without what requests without a good answer decide, where only ``answered`` of all have one."""
+        if answered >= self.count:
+            return self
+        names, bound = beyond(dict(self), self.count, answered)
+        mean = self.mean if self.answered is not None else None
+        return self.model_copy(update={**dict.fromkeys(names), "mean": mean, "bound": bound})
+
 
 class Latencies(Record):
     """From the intended send time, from the actual one, and how much later the one is than the other."""
@@ -77,9 +96,13 @@ class Latencies(Record):
         """From the intended send time; from the actual one where there is no other."""
         return self.intended if self.intended is not None else self.service
 
-    def unanswered(self) -> Latencies:
-        """The same where no request was answered well: only lower bounds are known then, and none is given."""
-        return Latencies(lateness=self.lateness)
+    def observed(self, counts: Counts) -> Latencies:
+        """The same with what was observed alone; nothing but the lateness where no request was answered well."""
+        if not counts.answered:
+            return Latencies(lateness=self.lateness)
+        if self.intended is None or self.intended.count != counts.offered:  # another generator's, of its answers alone
+            return self
+        return self.model_copy(update={"intended": self.intended.observed(counts.answers)})
 
     def counted(self, clients: int | None) -> Latency | None:
         """What a result is: a client of a closed loop has no other intention than to send when it does."""
@@ -103,6 +126,12 @@ class LessOwn(Record):
     spectrum: Items[tuple[float, float]]
     backlog: Items[Whole]
     """At the end of each batch."""
+
+    def observed(self, answered: int) -> LessOwn:
+        """The same without what requests without a good answer decide."""
+        latency = self.latency_ms.observed(answered)
+        points = tuple(point for point in self.spectrum if not is_bound(point[0], latency.count, answered))
+        return self.model_copy(update={"latency_ms": latency, "spectrum": points})
 
 
 class Totals(Record):
@@ -185,7 +214,7 @@ class LoadWorker(Record):
     sent: Whole = 0
     completed: Whole | None = None
     p99_ms: float | None = None
-    """The P99 of its own requests; None in runs of earlier releases."""
+    """The P99 of its own requests; None where too few of them were answered well, and in runs of earlier releases."""
     own_lateness_p99_ms: float | None = None
     connects: Whole | None = None
     cpu_s: float | None = None
@@ -316,6 +345,29 @@ class TrialSummary(Record):
         if self.offered_rate:
             return self.offered_rate * self.window_s
         return float(self.counts.completed + self.counts.lost)
+
+    def observed(self) -> TrialSummary:
+        """The summary as it is shown: with the latencies that were observed alone.
+
+        A request without a good answer has no latency but a lower bound, which the verdict takes into account.
+        Percentiles among such requests are None here, with ``bound`` beside them.
+        """
+        latencies = self.latency_ms.observed(self.counts)
+        parts = (
+            part.model_copy(update={"latency_ms": part.latency_ms.observed(part.counts)}) for part in self.operations
+        )
+        known: dict[str, object] = {"latency_ms": latencies, "operations": tuple(parts)}
+        if not self.answered:
+            known |= {"spectrum": (), "less_own": None}
+        elif latencies != self.latency_ms and latencies.intended is not None:
+            count, answers = latencies.intended.count, self.counts.answers
+            known["spectrum"] = tuple(
+                (q, None if is_bound(q, count, answers) else intended, service)
+                for q, intended, service in self.spectrum
+            )
+            if self.less_own is not None:
+                known["less_own"] = self.less_own.observed(answers + self.caused.neglected)
+        return self.model_copy(update=known)
 
     def percentile_ms(self, percentile: float) -> float | None:
         """A percentile of the latency, from the spectrum (rounded up) where it has no field of its own; None if not

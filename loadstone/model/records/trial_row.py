@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import ConfigDict, Field, model_validator
 
 from loadstone.model.records.base import Record, Whole
+from loadstone.model.records.bounds import RANKED, beyond
 
 FACTOR_PREFIX = "factor_"
 TrialVerdict = Literal["held", "not held", "measured", "invalid"]
@@ -34,6 +35,8 @@ def _latency(statistic: str) -> Meaning:
 
 class TrialRow(Record):
     """One trial. A column may be null where a trial was invalid before it measured anything, or was not reported.
+
+    A percentile that is a request without a good answer is None, too: only ``latency_bound_ms`` is known of it.
 
     Of a trial that was stopped early every number of its whole window is None. What its generator counted until then
     is in the trial's ``summary.json``; divided by the window that was planned, or ranked with requests that were cut
@@ -94,7 +97,14 @@ class TrialRow(Record):
     p99_ms: Annotated[float | None, _latency("99th percentile")] = None
     p999_ms: Annotated[float | None, _latency("99.9th percentile")] = None
     max_ms: Annotated[float | None, _latency("maximum")] = None
-    mean_ms: Annotated[float | None, _latency("mean")] = None
+    mean_ms: Annotated[
+        float | None,
+        _windowed("mean latency of good answers alone; null in runs of earlier releases with failures", "ms"),
+    ] = None
+    latency_bound_ms: Annotated[
+        float | None,
+        _windowed("what those of p50_ms to max_ms exceed that are null, as too few requests were answered well", "ms"),
+    ] = None
     service_p50_ms: Annotated[float | None, _windowed("median of the service time (from the actual send)", "ms")] = None
     service_p99_ms: Annotated[float | None, _windowed("99th percentile of the service time", "ms")] = None
     slots_missed: Annotated[
@@ -169,11 +179,14 @@ class TrialRow(Record):
     @model_validator(mode="before")
     @classmethod
     def _of_columns(cls, data: Any) -> Any:
-        """Columns of factors become ``factors``; a trial that was stopped has no number of its whole window."""
+        """Columns of factors become ``factors``; a trial that was stopped has no number of its whole window, and a
+        row of an earlier release no percentile that is only a lower bound."""
         if not isinstance(data, Mapping):
             return data
         cut = WINDOWED if data.get("aborted_at_s") is not None else ()
         kept = {name: value for name, value in data.items() if name not in cut}
+        if "latency_bound_ms" not in data:
+            kept |= _bounded(kept)
         levels = {
             name.removeprefix(FACTOR_PREFIX): level
             for name, level in data.items()
@@ -216,6 +229,16 @@ class TrialRow(Record):
             else:
                 found[name] = list(value) if isinstance(value, tuple) else value
         return found
+
+
+def _bounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What changes in a row of an earlier release, which had lower bounds among its latencies."""
+    offered, completed, late = (row.get(name) for name in ("offered", "completed", "late"))
+    if offered is None or completed is None or late is None or completed + late >= offered:
+        return {}
+    names, bound = beyond({name: row.get(f"{name}_ms") for name in RANKED}, offered, completed + late)
+    changed = {f"{name}_ms": None for name in (*names, "mean")}
+    return {**changed, "latency_bound_ms": bound if completed + late else None}
 
 
 WINDOWED = frozenset(

@@ -38,7 +38,8 @@ KINDS = (
         "{percentile} against offered load",
         "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. At fixed "
         "loads a line goes through the means over repetitions with its 95 % band; the treatment's marker is at the "
-        "median. An arrow at the axis is a trial that broke and was stopped: it has no latency. "
+        "median. An arrow at the axis is a trial that broke and was stopped: it has no latency. One above it is a "
+        "trial in which too few requests were answered: of its percentile a lower bound is known. "
         "A vertical line with its band is a capacity, where 95 % of trials hold, with its 95 % interval.",
         "load",
         (

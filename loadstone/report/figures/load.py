@@ -19,12 +19,15 @@ from loadstone.report.figures import style
 from loadstone.report.figures.names import TreatmentSeries, handles, panelled, short
 
 _Points = Sequence[LoadPoint]
+_ARROW = 3.0
+"""How far an arrow from a lower bound reaches, at most, on a logarithmic axis."""
 
 
 def latency(content: Content) -> Figure | None:
     """The SLO's percentile against the load, with its limit and each capacity's interval."""
     column, name, limit = content.percentile
     rows, broken = _points(content, column)
+    slower = [row for row in content.rows(LoadPoint) if _is_bounded(row, column)]
     if not rows:
         return None
     lines = content.rows(CurvePoint, quantity=column)
@@ -34,12 +37,15 @@ def latency(content: Content) -> Figure | None:
             _capacity(axes, group)
             curve(axes, group, lines)
             _trials(axes, group, rows, broken, column)
+            _bounds(axes, group, slower)
         objective(axes, content)
-        style.plain_scale(axes, "x", _of(series, (*rows, *broken), "load"))
-        style.plain_scale(axes, "y", [*_of(series, rows, column), limit], log=True)
+        style.plain_scale(axes, "x", _of(series, (*rows, *broken, *slower), "load"))
+        above = [_ARROW * bound for bound in _of(series, slower, "latency_bound_ms")]  # room for arrows
+        latencies = _of(series, rows, column) + above
+        style.plain_scale(axes, "y", [*latencies, limit], log=True)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
-    _legend(figure, content, rows, broken)
+    _legend(figure, content, rows, broken, *([style.arrow_handle(style.SLOWER)] if slower else []))
     return figure
 
 
@@ -147,6 +153,20 @@ def _points(content: Content, column: str) -> tuple[list[LoadPoint], list[LoadPo
     return valued, [row for row in rows if row.aborted_at_s is not None]
 
 
+def _is_bounded(row: LoadPoint, column: str) -> bool:
+    """Whether only a lower bound is known of a percentile, as too few requests were answered well."""
+    return getattr(row, column) is None and row.latency_bound_ms is not None
+
+
+def _bounds(axes: Axes, series: TreatmentSeries, every: Sequence[LoadPoint]) -> None:
+    """Trials of whose latency only a lower bound is known, as arrows from it."""
+    rows = [row for row in every if row.treatment == series.treatment.label]
+    for invalid in (False, True):
+        mine = [row for row in rows if (row.verdict == "invalid") is invalid]
+        points = [(row.load, row.latency_bound_ms or 0.0) for row in mine]
+        style.bounded(axes, points, style.QUIET if invalid else series.colour)
+
+
 def _of(series: Sequence[TreatmentSeries], rows: Sequence[LoadPoint], column: str) -> list[float]:
     """A column of the treatments of one panel."""
     labels = {group.treatment.label for group in series}
@@ -181,7 +201,7 @@ def _around(axes: Axes, load: Estimate, colour: str, line: str) -> None:
 
 
 def _legend(figure: Figure, content: Content, rows: _Points, broken: _Points, *more: Line2D) -> None:
-    arrow = [style.broken_handle()] if broken else []
+    arrow = [style.arrow_handle(style.BROKE)] if broken else []
     verdicts = style.verdict_handles({row.verdict for row in rows})
     style.legend(figure, [*handles(panelled(content.treatments)), *verdicts, *arrow, *more])
 

@@ -36,7 +36,7 @@ _CODES = [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO]
 _ARROW = Path([(0, 0), (0, 2), (-0.6, 1.2), (0, 2), (0.6, 1.2)], _CODES)
 _ARROW_AROUND_ITS_MIDDLE = Path([(0, -1), (0, 1), (-0.6, 0.2), (0, 1), (0.6, 0.2)], _CODES)
 _BROKE: dict[str, Any] = {"marker": _ARROW, "s": 700, "facecolors": "none", "linewidths": 1.3}
-BROKE = "broke and was stopped"
+BROKE, SLOWER = "broke and was stopped", "slower: too few answered"
 
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -202,8 +202,15 @@ def broken(axes: Axes, loads: Sequence[float], colour: str) -> None:
         axes.autoscale_view(scaley=False)
 
 
-def broken_handle() -> Line2D:
-    """Its legend entry."""
+def bounded(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
+    """Trials of whose value only a lower bound is known: an arrow that begins there."""
+    if points:
+        x, y = zip(*points, strict=True)
+        axes.scatter(x, y, color=colour, zorder=4, **_BROKE)
+
+
+def arrow_handle(label: str) -> Line2D:
+    """The legend entry of arrows."""
     return Line2D(
         [],
         [],
@@ -212,7 +219,7 @@ def broken_handle() -> Line2D:
         markersize=9,
         color=QUIET,
         markerfacecolor="none",
-        label=BROKE,
+        label=label,
     )
 
 

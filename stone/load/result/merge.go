@@ -21,7 +21,7 @@ type WorkerSummary struct {
 	Name              string   `json:"name,omitempty"`
 	Sent              int64    `json:"sent"`
 	Completed         int64    `json:"completed"`
-	P99Ms             *float64 `json:"p99_ms"` // of its own requests, from the intended send time; null without any
+	P99Ms             *float64 `json:"p99_ms"` // of its own requests, from the intended send time; null without any, or if it is that of one without a good answer
 	OwnLatenessP99    float64  `json:"own_lateness_p99_ms"`
 	Connects          int64    `json:"connects"` // from before the start on
 	CPUS              float64  `json:"cpu_s"`
@@ -288,15 +288,16 @@ func workerSummaries(parts []*Findings, known []WorkerSummary) []WorkerSummary {
 		w.Number, w.Connects = i, p.Connections.Connects
 		w.OwnLatenessP99 = float64(percentile.Of(p.Generator.OwnLateness.Histogram, 99)) / 1e6
 		w.CPUS, w.CPUShare = float64(p.Generator.CPUNs)/1e9, p.Generator.CPUShare
-		latencies := NewHistogram()
+		latencies, answers := NewHistogram(), int64(0)
 		for k := range p.Kinds {
 			kind := &p.Kinds[k]
 			w.Sent += kind.Counts.Sent
 			w.Completed += kind.Counts.Completed
 			latencies.Merge(p.unheard(kind))
 			latencies.Merge(kind.Intended.Histogram)
+			answers += kind.Intended.TotalCount()
 		}
-		if own := Summarize(latencies); own.Count > 0 {
+		if own := Summarize(latencies); own.Count > 0 && float64(answers) >= 0.99*float64(own.Count) { // else a lower bound
 			w.P99Ms = &own.P99
 		}
 		list = append(list, w)

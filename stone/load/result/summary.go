@@ -63,17 +63,19 @@ type LessOwn struct {
 	Backlog   []int64      `json:"backlog"`
 }
 
-// Latency of one kind, in ms.
+// Latency of one kind, in ms. Those from the intended time are of every request: Answered of them got a good answer, of
+// which the mean is, and percentiles beyond these are lower bounds.
 type Latency struct {
-	Count int64   `json:"count"`
-	Mean  float64 `json:"mean"`
-	P50   float64 `json:"p50"`
-	P75   float64 `json:"p75"`
-	P90   float64 `json:"p90"`
-	P95   float64 `json:"p95"`
-	P99   float64 `json:"p99"`
-	P999  float64 `json:"p999"`
-	Max   float64 `json:"max"`
+	Count    int64   `json:"count"`
+	Mean     float64 `json:"mean"`
+	P50      float64 `json:"p50"`
+	P75      float64 `json:"p75"`
+	P90      float64 `json:"p90"`
+	P95      float64 `json:"p95"`
+	P99      float64 `json:"p99"`
+	P999     float64 `json:"p999"`
+	Max      float64 `json:"max"`
+	Answered int64   `json:"answered,omitempty"`
 }
 
 // OperationSummary is the part of one operation.
@@ -146,10 +148,17 @@ type Aborted struct {
 
 func Summarize(h *hdr.Histogram) Latency {
 	at := InMs(h, 50, 75, 90, 95, 99, 99.9)
-	l := Latency{h.TotalCount(), h.Mean() / 1e6, at[0], at[1], at[2], at[3], at[4], at[5], float64(h.Max()) / 1e6}
+	l := Latency{h.TotalCount(), h.Mean() / 1e6, at[0], at[1], at[2], at[3], at[4], at[5], float64(h.Max()) / 1e6, 0}
 	if l.Count == 0 {
 		l.Max = 0 // not the width of the first bucket
 	}
+	return l
+}
+
+// summarizeAll is of all requests, of which only answers have a known latency.
+func summarizeAll(all, answers *hdr.Histogram) Latency {
+	l := Summarize(all)
+	l.Mean, l.Answered = answers.Mean()/1e6, answers.TotalCount()
 	return l
 }
 
@@ -189,14 +198,14 @@ func (f *Findings) Summary() (*Summary, error) {
 		Schema: 1, Started: f.Started.Format(time.RFC3339Nano), Plan: f.Plan, Loop: f.Loop, Planned: f.Planned,
 		BeginsS: f.begins(), WindowS: f.window(), SlotsMissed: f.SlotsMissed, Iterations: f.Counted.summary(), Errors: f.Errors, Connections: f.Connections, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs, f.SLO),
 	}
-	intended, service := NewHistogram(), NewHistogram()
+	intended, answers, service := NewHistogram(), NewHistogram(), NewHistogram()
 	good := int64(0)
 	for i := range f.Kinds {
 		k := &f.Kinds[i]
 		latencies := f.unheard(k)
 		latencies.Merge(k.Intended.Histogram)
 		operation := OperationSummary{Name: k.Name, Counts: k.Counts, By: k.Own, All: k.All, LatencyMs: map[string]Latency{
-			"intended": Summarize(latencies), "service": Summarize(k.Service.Histogram),
+			"intended": summarizeAll(latencies, k.Intended.Histogram), "service": Summarize(k.Service.Histogram),
 		}}
 		if f.SLO == nil {
 			operation.By.Violations = 0
@@ -208,6 +217,7 @@ func (f *Findings) Summary() (*Summary, error) {
 		s.ByGenerator.Add(operation.By)
 		good += k.Good
 		intended.Merge(latencies)
+		answers.Merge(k.Intended.Histogram)
 		service.Merge(k.Service.Histogram)
 	}
 	if err := s.Counts.check(f.Offered, intended.TotalCount()); err != nil {
@@ -218,7 +228,7 @@ func (f *Findings) Summary() (*Summary, error) {
 		s.LessOwn = f.lessOwn()
 	}
 	s.LatencyMs = map[string]Latency{
-		"intended": Summarize(intended), "service": Summarize(service), "lateness": Summarize(f.Lateness.Histogram),
+		"intended": summarizeAll(intended, answers), "service": Summarize(service), "lateness": Summarize(f.Lateness.Histogram),
 	}
 	s.Spectrum = spectrum(intended, service)
 	s.Batches, s.CompletedInWindow = f.batches()

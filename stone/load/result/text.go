@@ -3,6 +3,7 @@ package result
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func (f *Findings) Write(dir string, s *Summary) error {
 	if err != nil {
 		return err
 	}
-	if err := putFile(filepath.Join(dir, "latency.hgrm"), func(w io.Writer) error { return export.Spectrum(w, text.Latency) }); err != nil {
+	if err := putFile(filepath.Join(dir, "latency.hgrm"), func(w io.Writer) error { return spectrumText(w, text, s.Counts) }); err != nil {
 		return err
 	}
 	if err := putFile(filepath.Join(dir, "wrk2.txt"), func(w io.Writer) error { return export.Wrk2(w, text) }); err != nil {
@@ -38,6 +39,19 @@ func (f *Findings) Write(dir string, s *Summary) error {
 		return err
 	}
 	return WriteJSON(filepath.Join(dir, SummaryFile), s)
+}
+
+// spectrumText is latency.hgrm. Its readers skip the comment that says which values are lower bounds.
+func spectrumText(w io.Writer, text export.Text, counts Counts) error {
+	if err := export.Spectrum(w, text.Latency); err != nil {
+		return err
+	}
+	answers := counts.Completed + counts.Late
+	if answers == counts.Offered {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "#[Answered = %d of %d; the values of the others are lower bounds]\n", answers, counts.Offered)
+	return err
 }
 
 // putFile makes a file, whole or not at all.
@@ -84,6 +98,9 @@ func (f *Findings) Text(s *Summary) (export.Text, error) {
 		default:
 			t.Read += e.Count
 		}
+	}
+	if s.Counts.Completed+s.Counts.Late == 0 { // nothing but lower bounds, for which the text has no form
+		t.Latency = NewHistogram()
 	}
 	return t, nil
 }
