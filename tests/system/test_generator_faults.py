@@ -29,7 +29,16 @@ pytestmark = pytest.mark.system
 
 Fault = Callable[[int], None]
 """Given the process id, once the window has begun."""
-HOG = "while True: pass"
+HOGS = """\
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+for _ in range(int(sys.argv[2]) - 1):
+    if os.fork() == 0:
+        break
+else:
+    print("there", flush=True)
+while True: pass
+"""
 PAUSING = """\
 local n = 0
 function request()
@@ -93,18 +102,21 @@ def stop(seconds: float) -> Fault:
     return fault
 
 
-def hog(cpu: int, seconds: float, nice: int) -> Fault:
-    """Another process on the same CPU; the generator gets the given niceness."""
+def hogs(number: int, cpu: int, seconds: float, nice: int) -> Fault:
+    """Other processes on the same CPU; the generator gets the given niceness."""
 
     def fault(pid: int) -> None:
         for thread in os.listdir(f"/proc/{pid}/task"):
             os.setpriority(os.PRIO_PROCESS, int(thread), nice)
-        with subprocess.Popen([sys.executable, "-c", HOG]) as process:
+        command = [sys.executable, "-c", HOGS, str(cpu), str(number)]
+        # A group, not a session: the kernel may give sessions equal shares, whatever their processes' niceness.
+        with subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0) as process:
+            assert process.stdout is not None
             try:
-                os.sched_setaffinity(process.pid, {cpu})
+                process.stdout.readline()
                 time.sleep(seconds)
             finally:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
 
     return fault
 
@@ -162,8 +174,9 @@ def test_a_stall_of_the_server_stays_the_servers(tmp_path: Path) -> None:
 
 
 def test_a_hog_on_its_cpu_is_named(tmp_path: Path) -> None:
+    """Of the CPU that eight hogs leave, 0.2 % by its niceness, the load thread needs several times as much."""
     cpu = min(os.sched_getaffinity(0))
-    summary, verdict = trial(tmp_path, {"p99": "100ms"}, hog(cpu, 3, nice=19), cpus=[cpu], wait="precise")
+    summary, verdict = trial(tmp_path, {"p99": "100ms"}, hogs(8, cpu, 3, nice=19), cpus=[cpu], wait="precise")
     assert verdict.verdict == "invalid"
     assert "the load generator" in verdict.reasons[0]
     if summary["generator"]["run_delay_share"] is not None:
@@ -173,7 +186,7 @@ def test_a_hog_on_its_cpu_is_named(tmp_path: Path) -> None:
 
 def test_polling_is_reported_from_work_while_a_hog_shares_the_cpu(tmp_path: Path) -> None:
     cpu = min(os.sched_getaffinity(0))
-    summary = offer(tmp_path / "run", hog(cpu, 4, nice=0), cpus=[cpu], wait="spin")
+    summary = offer(tmp_path / "run", hogs(1, cpu, 4, nice=0), cpus=[cpu], wait="spin")
     assert 0.001 < summary["generator"]["cpu_share"] < 0.9
 
 
