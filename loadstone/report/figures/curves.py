@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from loadstone.analysis.curves import CurvePoint
+from loadstone.analysis.latency import LoadPoint
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.load import curve, load_label, objective, panels
@@ -24,7 +25,8 @@ def close(content: Content) -> Figure | None:
         return None
     top = 1.25 * limit if limit is not None else _FAR * min(point.median for point in points)
     inside = [point.load for point in points if point.median <= top]
-    if max(point.median for point in points) < _FAR * top or not inside:
+    slower = [row.latency_bound_ms or 0.0 for row in content.rows(LoadPoint) if getattr(row, column) is None]
+    if max(*(point.median for point in points), *slower) < _FAR * top or not inside:
         return None
     last = min((point.load for point in points if point.load > max(inside)), default=max(inside))
     return _figure(content, [p for p in points if p.load <= last], f"{name} latency (ms)", limits=(0.0, top))
