@@ -9,8 +9,8 @@ from typing import Any
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.experiments.plan import Plan, make_plan
-from loadstone.experiments.provisioning import first_infrastructure
 from loadstone.experiments.scales import scale_of
+from loadstone.infrastructure.choosing import first_infrastructure
 from loadstone.model import parts
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -46,7 +46,7 @@ def plan_for(
             return _overridden(document, overrides)
     given = {key: value for key, value in settings.items() if key in Settings.model_fields}
     cluster = {key: settings[key] for key in _CLUSTER if key in settings}
-    if "orchestrator" in settings:
+    if settings.get("orchestrator") in plugins.names("orchestrators"):  # another is refused with the study
         software = plugins.find("orchestrators", settings["orchestrator"]).software
         infrastructure = first_infrastructure(software, lambda kind: kind.self_contained)
         cluster = {"infrastructure": infrastructure, **cluster}

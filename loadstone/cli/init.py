@@ -22,7 +22,7 @@ from loadstone.cli.app import out, warn
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments.durable import writing
 from loadstone.experiments.plan import Plan, make_plan
-from loadstone.experiments.provisioning import first_infrastructure
+from loadstone.infrastructure.choosing import first_infrastructure
 from loadstone.model import yaml12
 from loadstone.model.address import is_url, parsed
 from loadstone.model.base import plural

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -58,14 +58,6 @@ def infrastructure_of(cluster: Cluster, name: str) -> Infrastructure:
     kind = plugins.find("infrastructure", cluster.infrastructure)
     infrastructure: Infrastructure = kind(cluster, cluster_name(name))
     return infrastructure
-
-
-def first_infrastructure(software: str, suits: Callable[[type[Infrastructure]], bool]) -> str:
-    """The name of the first infrastructure that has the software and suits; the usual one before all others, and where
-    none does."""
-    usual = Cluster().infrastructure
-    kinds = [plugins.find("infrastructure", name) for name in (usual, *plugins.names("infrastructure"))]
-    return next((kind.name for kind in kinds if software in kind.software and suits(kind)), usual)
 
 
 def nodes_of(plan: Plan) -> list[Node]:

@@ -11,7 +11,7 @@ from loadstone import plugins
 from loadstone.analysis.capacity import Layout, Objective, of_study
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.predicting import layout_of
-from loadstone.experiments.provisioning import first_infrastructure
+from loadstone.infrastructure.choosing import first_infrastructure
 from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.document import Document

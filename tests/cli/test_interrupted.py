@@ -33,7 +33,7 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
 from tests.support.plans import read_plan
 from loadstone.model.errors import DeploymentError
-from tests.experiments.fakes import FakeDriver, FakeInfrastructure, FakeOrchestrator
+from tests.experiments.fakes import FakeDriver, FakeInfrastructure, FakeOrchestrator, provenance
 
 home, hangs, sent = Path(sys.argv[1]), sys.argv[2] == "hangs", [int(number) for number in sys.argv[3:]]
 
@@ -63,7 +63,7 @@ plugins.find = lambda layer, name: Orchestrator if layer == "orchestrators" else
 def study(arguments, prog_name):
     with interruptible(), Display() as display:
         document, plan = read_plan(home / "study.yaml")
-        folder = runs.create(home / "results", document, plan, [], runs.provenance({}, [], []))
+        folder = runs.create(home / "results", document, plan, [], provenance())
         ledger = runs.ledger_of(folder, plan)
         infrastructure = FakeInfrastructure(plan.study.cluster, "fake")
         Conductor(plan, ledger, infrastructure, Driver(), display).run()

@@ -18,6 +18,7 @@ from tests.experiments.fakes import (
     FakeInfrastructure,
     FakeOrchestrator,
     Recorder,
+    provenance,
     write_study,
 )
 from tests.support.plans import read_plan
@@ -42,7 +43,7 @@ def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def begin(tmp_path: Path) -> Begin:
     def make(*text: str) -> tuple[Plan, Ledger]:
         document, plan = read_plan(write_study(tmp_path, *text))
-        folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
+        folder = runs.create(tmp_path / "results", document, plan, [], provenance())
         return plan, runs.ledger_of(folder, plan)
 
     return make
@@ -57,7 +58,7 @@ def conduct(fake_layers: None, tmp_path: Path) -> Conduct:
     ) -> Path:
         FakeOrchestrator.reset()
         document, plan = read_plan(write_study(tmp_path, text))
-        folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
+        folder = runs.create(tmp_path / "results", document, plan, [], provenance())
         ledger = runs.ledger_of(folder, plan)
         made = infrastructure(plan.study.cluster, "fake")
         Conductor(plan, ledger, made, driver or FakeDriver(), Recorder()).run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import loadstone
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.listener import Listener
@@ -22,6 +23,12 @@ from loadstone.model.records.audit import AuditRow
 from loadstone.model.records.summary import TrialSummary
 from loadstone.orchestration.base import Orchestrator
 from loadstone.workloads.base import Driver, Offer, Progress
+
+
+def provenance(nodes: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """Where a run comes from, without facts of this host: there is no ``stone`` that would read them."""
+    return {"loadstone": loadstone.__version__, "software": {}, "host": {}, "nodes": list(nodes), "warnings": []}
+
 
 APPLICATION = """\
 name: tiny

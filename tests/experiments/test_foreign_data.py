@@ -9,7 +9,7 @@ import pytest
 from loadstone import plugins
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
-from tests.experiments.fakes import FakeDriver, FakeInfrastructure, FakeOrchestrator, Managed, Recorder
+from tests.experiments.fakes import FakeDriver, FakeInfrastructure, FakeOrchestrator, Managed, Recorder, provenance
 from tests.support.plans import read_plan
 
 STUDY = """\
@@ -48,7 +48,7 @@ def conducted(folder: Path, compose: str, monkeypatch: pytest.MonkeyPatch) -> in
     (folder / "study.yaml").write_text(STUDY)
     document, plan = read_plan(folder / "study.yaml")
     monkeypatch.setenv("LOADSTONE_STONE", str(folder / "stone"))
-    made = runs.create(folder / "results", document, plan, [], runs.provenance({}, [], []))
+    made = runs.create(folder / "results", document, plan, [], provenance())
     ledger = runs.ledger_of(made, plan)
     Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), Recorder()).run()
     assert [record.outcome.verdict for record in ledger.records] == ["held"] * 3

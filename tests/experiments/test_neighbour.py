@@ -19,7 +19,15 @@ from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Neighbour
 from loadstone.model.records.summary import TrialSummary
 from loadstone.workloads.base import DriverError, Offer, Progress
-from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+from tests.experiments.fakes import (
+    STUDY,
+    FakeDriver,
+    FakeInfrastructure,
+    FakeOrchestrator,
+    Recorder,
+    provenance,
+    write_study,
+)
 from tests.support.plans import read_plan
 
 BESIDE = STUDY.replace("factors: {scaling: [baseline, unlimited]}", "interference: {application: shop, rate: 5}")
@@ -102,7 +110,7 @@ class _NoSeeder:
 
 def conducted(folder: Path, text: str = BESIDE) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
-    made = runs.create(folder / "results", document, plan, [], runs.provenance({}, [], []))
+    made = runs.create(folder / "results", document, plan, [], provenance())
     ledger = runs.ledger_of(made, plan)
     Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), Windowed(), Recorder()).run()
     return plan, ledger

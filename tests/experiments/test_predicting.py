@@ -27,7 +27,15 @@ from loadstone.model.records.reading import Reading
 from loadstone.report import content as contents
 from loadstone.report import page, sentences
 from loadstone.workloads.base import Offer, Progress
-from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+from tests.experiments.fakes import (
+    SEARCH,
+    FakeDriver,
+    FakeInfrastructure,
+    FakeOrchestrator,
+    Recorder,
+    provenance,
+    write_study,
+)
 from tests.support.plans import read_plan
 
 COST_S, LIMIT = 0.0019, 0.5
@@ -97,7 +105,7 @@ def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
     nodes = FakeInfrastructure(plan.study.cluster, "x").sketch("process", 0)
-    facts = runs.provenance({}, runs.listed(nodes, {}), [])
+    facts = provenance(runs.listed(nodes, {}))
     return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], facts), plan)
 
 
