@@ -23,6 +23,8 @@ _KEEPS_UP = 0.99
 """Fuller than this, queues of what costs the same at every load grow as long as one looks."""
 _WARM = 0.2
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+LATENCIES = (*PERCENTILES, "mean")
+"""What is simulated of the latencies of a load."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def simulate(
     # A replica that spends less on a request the more of them wait uses all of its quota long before it falls behind.
     adapts = any(demand.wake_s > 0 for demand in needed)
     stable = completed > 0.98 and (_settled(latency) if adapts else share < _KEEPS_UP)
-    kept: dict[str, float | None] = dict.fromkeys([*PERCENTILES, "mean"])
+    kept: dict[str, float | None] = dict.fromkeys(LATENCIES)
     if stable:
         at = of_sorted(np.sort(done), tuple(PERCENTILES.values()))
         kept = {name: float(value) * 1e3 for name, value in zip(kept, [*at, done.mean()], strict=True)}

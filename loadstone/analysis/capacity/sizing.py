@@ -11,7 +11,7 @@ from loadstone.analysis.capacity.calls import Calls
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout
 from loadstone.analysis.capacity.replica import PERIOD_S
-from loadstone.analysis.capacity.simulation import PERCENTILES, SimulatedLoad, Work, simulate
+from loadstone.analysis.capacity.simulation import LATENCIES, SimulatedLoad, Work, simulate
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records.trial_row import TrialRow
 
@@ -52,7 +52,7 @@ class Case:
     trial_id: str
     rate: float
     measured_ms: Mapping[str, float | None]
-    """By percentile, as those that are simulated."""
+    """By percentile, and of the mean, as those that are simulated."""
     simulated: SimulatedLoad
 
 
@@ -64,11 +64,11 @@ class Validation:
     """What each call and return takes besides CPU, from the median latency at the lowest load."""
     cases: tuple[Case, ...]
     errors: Mapping[str, float | None]
-    """By percentile, the median of |simulated / measured - 1|; None: no case."""
+    """By percentile, and of the mean, the median of |simulated / measured - 1|; None: no case."""
 
-    def holds(self, percentile: str) -> bool:
-        """Whether the simulator is near enough where it was measured for that percentile to be shown elsewhere."""
-        error = self.errors[percentile]
+    def holds(self, name: str) -> bool:
+        """Whether the simulator is near enough where it was measured for that latency to be shown elsewhere."""
+        error = self.errors[name]
         return error is not None and error <= TOLERANCE
 
 
@@ -84,10 +84,10 @@ def validate(model: CapacityModel, treatment: TreatmentSummary, calls: Calls) ->
     count = min(_CASES, len(rows))
     chosen = [rows[round(place * (len(rows) - 1) / max(count - 1, 1))] for place in range(count)]
     if not chosen:
-        return Validation(0.0, (), dict.fromkeys(PERCENTILES))
+        return Validation(0.0, (), dict.fromkeys(LATENCIES))
     hop = _hop(model, chosen[0], calls)
     cases = tuple(_case(model, row, calls, hop) for row in chosen)
-    return Validation(hop, cases, {name: _error(cases, name) for name in PERCENTILES})
+    return Validation(hop, cases, {name: _error(cases, name) for name in LATENCIES})
 
 
 def _hop(model: CapacityModel, row: TrialRow, calls: Calls) -> float:
@@ -101,7 +101,7 @@ def _hop(model: CapacityModel, row: TrialRow, calls: Calls) -> float:
 def _case(model: CapacityModel, row: TrialRow, calls: Calls, hop: float) -> Case:
     rate = row.throughput or row.rate
     simulated = simulate(model.layout, calls, work(model, model.layout, rate), rate, hop)
-    measured = {name: getattr(row, f"{name}_ms") for name in PERCENTILES}
+    measured = {name: getattr(row, f"{name}_ms") for name in LATENCIES}
     return Case(row.trial_id, row.rate, measured, simulated)
 
 

@@ -30,24 +30,20 @@ class Lacking:
 
 class Tried(Docker):
     def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
-        return [Finding("kernel", "warning", "tried")]
+        return [Finding("kernel", "warning", f"tried on {machine.name}") for machine in machines]
 
 
 def install(machine: str, package: str) -> str:
     return f"{package} on {machine}"
 
 
-def test_missing_programs_are_named_with_machine_and_package() -> None:
+def test_missing_programs_are_named_and_the_kernel_is_tried_where_none_is_missing() -> None:
     machines: Any = [Lacking("worker-1"), Lacking("worker-2", "dockerd", "ip")]
     assert preflight.findings(Tried(), machines, install) == [
         Finding("dockerd", "error", "worker-2: dockerd is not installed", "docker.io on worker-2"),
         Finding("ip", "error", "worker-2: ip is not installed", "iproute2 on worker-2"),
+        Finding("kernel", "warning", "tried on worker-1"),
     ]
-
-
-def test_the_kernel_is_tried_where_no_program_is_missing() -> None:
-    machines: Any = [Lacking("worker-1")]
-    assert preflight.findings(Tried(), machines, install) == [Finding("kernel", "warning", "tried")]
 
 
 def test_memory_for_all_members() -> None:
