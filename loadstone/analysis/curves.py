@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics.mean import mean
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
 BOUNDED = ("p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
@@ -44,7 +45,7 @@ def points(treatments: Iterable[TreatmentSummary]) -> Iterator[CurvePoint]:
                 by_load.setdefault(row.load, []).append(row)
         for load, rows in sorted(by_load.items()):
             for quantity, of in _QUANTITIES.items():
-                if quantity in BOUNDED and any(getattr(row, quantity) is None and row.latency_bound_ms for row in rows):
+                if quantity in BOUNDED and any(only_bounded(row, quantity) for row in rows):
                     continue
                 values = [value for row in rows if (value := of(row)) is not None]
                 if values:

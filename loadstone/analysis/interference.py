@@ -8,6 +8,7 @@ from statistics import fmean
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.statistics import mean
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.interference import NeighbourLoad, NeighbourReading
 from loadstone.model.records.trial_row import TrialRow
 
@@ -173,8 +174,8 @@ def _level(
         rate=rate,
         clients=clients,
         runs=len(trials),
-        **_around("p50_ms", [trial.p50_ms for trial in measured]),
-        **_around("p99_ms", [trial.p99_ms for trial in measured]),
+        **_latency("p50_ms", measured),
+        **_latency("p99_ms", measured),
         **_around("throughput", [trial.throughput for trial in measured]),
         cpu_cores=_used(disturbed, lambda row: row.cpu_cores),
         read_bytes_per_s=_used(disturbed, lambda row: row.read_bytes_per_s),
@@ -192,11 +193,16 @@ def _lost_share(loads: Sequence[NeighbourLoadRow]) -> float | None:
     return sum(load.lost for load in loads) / offered if offered else None
 
 
+def _latency(column: str, trials: Sequence[TrialRow]) -> dict[str, float | None]:
+    """The same of a latency; nothing where only a lower bound is known of a run: a mean of the others is too low."""
+    bounded = any(only_bounded(trial, column) for trial in trials)
+    return _around(column, [] if bounded else [getattr(trial, column) for trial in trials])
+
+
 def _around(column: str, values: Iterable[float | None]) -> dict[str, float | None]:
-    """A column with the ends of its interval, which a single run does not have; a mean of some runs passed for all."""
-    values = list(values)
+    """A column with the ends of its interval, which a single run does not have."""
     known = [value for value in values if value]
-    found = mean(known) if known and None not in values else None
+    found = mean(known) if known else None
     several = found if len(known) > 1 else None
     return {
         column: found.value if found else None,

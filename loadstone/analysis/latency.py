@@ -11,6 +11,7 @@ from loadstone.analysis.curves import unfinished_share
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.summary import Latency, TrialSummary
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.slo import Slo
@@ -188,7 +189,7 @@ def _known(values: Iterable[float | None]) -> list[float]:
 def _ranked(row: TrialRow, column: str) -> float | None:
     """A percentile, infinite where only a bound is known of it: it is above those of other trials."""
     value: float | None = getattr(row, column)
-    return math.inf if value is None and row.latency_bound_ms is not None else value
+    return math.inf if only_bounded(row, column) else value
 
 
 def _finite(value: float | None) -> float | None:

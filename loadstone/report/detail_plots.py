@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from loadstone.analysis.run import VERDICTS
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.summary import TrialSummary
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.report import format
@@ -102,11 +103,7 @@ def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
     column, name, limit = content.percentile
     rows = [row for row in treatment.trials if getattr(row, column)]
     broke = [row.load for row in treatment.trials if row.stopped]
-    slower = [
-        (row.load, row.latency_bound_ms)
-        for row in treatment.trials
-        if getattr(row, column) is None and row.latency_bound_ms is not None
-    ]
+    slower = [(row.load, row.latency_bound_ms or 0.0) for row in treatment.trials if only_bounded(row, column)]
     if not rows:
         return None
     lines = []

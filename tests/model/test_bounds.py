@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from loadstone.model.records.bounds import beyond, is_bound
+from loadstone.model.records.bounds import beyond, is_bound, only_bounded
 from loadstone.model.records.summary import Counts, Latencies, Latency, LessOwn, TrialSummary
 from tests.trial_rows import trial_row
 
@@ -91,3 +93,10 @@ def test_a_row_of_an_earlier_release_loses_its_bounds() -> None:
     assert (nothing.p50_ms, nothing.max_ms, nothing.latency_bound_ms) == (None, None, None)
     whole = trial_row(**latencies, offered=1000, completed=1000, late=0, mean_ms=1.1)
     assert (whole.p99_ms, whole.max_ms, whole.mean_ms, whole.latency_bound_ms) == (5003.775, 5101.0, 1.1, None)
+
+
+@pytest.mark.parametrize(
+    ("p99_ms", "bound", "only"), [(7.0, None, False), (7.0, 5000.0, False), (None, 5000.0, True), (None, None, False)]
+)
+def test_a_row_has_a_bound_alone_where_its_value_is_null(p99_ms: float | None, bound: float | None, only: bool) -> None:
+    assert only_bounded(SimpleNamespace(p99_ms=p99_ms, latency_bound_ms=bound), "p99_ms") is only

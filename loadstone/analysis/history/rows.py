@@ -13,6 +13,7 @@ from loadstone.analysis import summary
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
 _MACHINE = ("system", "kernel", "architecture", "cpu", "cores", "usable_cores", "memory_bytes", "governor")
@@ -106,10 +107,9 @@ def _latency(
     treatment: TreatmentSummary, load: float, quantity: str, rows: Sequence[TrialRow]
 ) -> Iterator[dict[str, Any]]:
     """The geometric mean over repetitions; its interval is of the mean, by the spread of the repetitions."""
-    known = [getattr(row, f"{quantity}_ms") for row in rows]
-    bounded = any(value is None and row.latency_bound_ms for value, row in zip(known, rows, strict=True))
-    logs = [math.log(value) for value in known if value]
-    if not logs or bounded:  # a mean of the others would be too low
+    column = f"{quantity}_ms"
+    logs = [math.log(value) for row in rows if (value := getattr(row, column))]
+    if not logs or any(only_bounded(row, column) for row in rows):  # a mean of the others would be too low
         return
     mean, around = fmean(logs), stdev(logs) / math.sqrt(len(logs)) if len(logs) > 2 else None
     low, high = (math.exp(mean + sign * _Z * around) if around is not None else None for sign in (-1, 1))

@@ -16,6 +16,7 @@ from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.papers import Published
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
 LATENCIES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
@@ -146,7 +147,7 @@ def _over_trials(run: RunFolder, entry: Published, rows: Sequence[TrialRow]) -> 
     if measure == "generator_p99":
         number = int(entry.levels[GENERATOR])
         return _over_runs([_of_generator(run, row, number) for row in rows])
-    if measure in LATENCIES and any(row.latency_bound_ms and getattr(row, f"{measure}_ms") is None for row in rows):
+    if measure in LATENCIES and any(only_bounded(row, f"{measure}_ms") for row in rows):
         return Ours(why="only a lower bound is known there: too few requests were answered well")
     return _over_runs([_of_trial(run, measure, row) for row in rows], measure.endswith("_share"))
 

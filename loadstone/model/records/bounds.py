@@ -7,9 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Protocol
 
 RANKED = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
 """The statistics of a latency that are the value of one request, by their percentile."""
+
+
+class BoundedRow(Protocol):
+    """A row of a table with latencies."""
+
+    @property
+    def latency_bound_ms(self) -> float | None:
+        """What those of its latencies exceed that are null; None where none is a bound."""
+
+
+def only_bounded(row: BoundedRow, column: str) -> bool:
+    """Whether a row has no value of that latency, as only a lower bound of it is known."""
+    return getattr(row, column) is None and row.latency_bound_ms is not None
 
 
 def is_bound(percentile: float, count: int, answered: int) -> bool:

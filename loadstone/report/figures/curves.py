@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from loadstone.analysis.curves import CurvePoint
 from loadstone.analysis.latency import LoadPoint
+from loadstone.model.records.bounds import only_bounded
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.load import curve, load_label, objective, panels
@@ -25,7 +26,7 @@ def close(content: Content) -> Figure | None:
         return None
     top = 1.25 * limit if limit is not None else _FAR * min(point.median for point in points)
     inside = [point.load for point in points if point.median <= top]
-    slower = [row.latency_bound_ms or 0.0 for row in content.rows(LoadPoint) if getattr(row, column) is None]
+    slower = [row.latency_bound_ms or 0.0 for row in content.rows(LoadPoint) if only_bounded(row, column)]
     if max(*(point.median for point in points), *slower) < _FAR * top or not inside:
         return None
     last = min((point.load for point in points if point.load > max(inside)), default=max(inside))

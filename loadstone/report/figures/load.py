@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.curves import CurvePoint
 from loadstone.analysis.latency import LoadPoint
+from loadstone.model.records.bounds import only_bounded
 from loadstone.report import format
 from loadstone.report.content import Content, HoldPoint
 from loadstone.report.figures import style
@@ -27,7 +28,7 @@ def latency(content: Content) -> Figure | None:
     """The SLO's percentile against the load, with its limit and each capacity's interval."""
     column, name, limit = content.percentile
     rows, broken = _points(content, column)
-    slower = [row for row in content.rows(LoadPoint) if _is_bounded(row, column)]
+    slower = [row for row in content.rows(LoadPoint) if only_bounded(row, column)]
     if not rows:
         return None
     lines = content.rows(CurvePoint, quantity=column)
@@ -151,11 +152,6 @@ def _points(content: Content, column: str) -> tuple[list[LoadPoint], list[LoadPo
     rows = content.rows(LoadPoint)
     valued = [row for row in rows if getattr(row, column) is not None]
     return valued, [row for row in rows if row.aborted_at_s is not None]
-
-
-def _is_bounded(row: LoadPoint, column: str) -> bool:
-    """Whether only a lower bound is known of a percentile, as too few requests were answered well."""
-    return getattr(row, column) is None and row.latency_bound_ms is not None
 
 
 def _bounds(axes: Axes, series: TreatmentSeries, every: Sequence[LoadPoint]) -> None:
