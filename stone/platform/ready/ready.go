@@ -145,9 +145,10 @@ func parseTarget(url string) (target, error) {
 // parseAddress reads 127.0.0.1:8080; the package net, which could, would come too late.
 func parseAddress(host string) (socket syscall.SockaddrInet4, ok bool) {
 	address, port, _ := cut(host, ":")
+	dotted := true
 	for i := range socket.Addr {
 		var part string
-		part, address, _ = cut(address, ".")
+		part, address, dotted = cut(address, ".")
 		number, err := strconv.ParseUint(part, 10, 8)
 		if err != nil || strconv.Itoa(int(number)) != part { // 010 is ten to some and eight to others
 			return socket, false
@@ -156,7 +157,7 @@ func parseAddress(host string) (socket syscall.SockaddrInet4, ok bool) {
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	socket.Port = int(number)
-	return socket, err == nil && number > 0 && address == ""
+	return socket, err == nil && number > 0 && !dotted
 }
 
 // isPlain says whether a text is of printable ASCII letters alone.

@@ -176,6 +176,7 @@ func FuzzURL(f *testing.F) {
 	f.Add("http://127.0.0.1:9083/readyz")
 	f.Add("tcp://0.0.0.0:65535")
 	f.Add("tcp://00.0.0.0:1")
+	f.Add("http://7.0.0.1.:9")
 	f.Fuzz(func(t *testing.T, url string) {
 		target, err := parseTarget(url)
 		if err != nil {
