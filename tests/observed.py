@@ -47,7 +47,7 @@ def write(place: Path, row: dict[str, Any], kind: str, spans: int, capacity: flo
     busy = min(row["rate"] / capacity, 1.05)
     readings = list(rich(busy) if kind == "rich" else poor(busy))
     pq.write_table(table(readings, start, seconds + 3.2), place / "metrics.parquet", compression="zstd")
-    observed = {
+    observed: dict[str, Any] = {
         "window": window,
         "nodes": nodes(kind),
         "replicas": {f"{s}-1": {"service": s, "tier": SERVICES[s][0], "node": where(s)} for s in SERVICES},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from loadstone.experiments.scales import scale_of
 from loadstone.model.base import plural
 from loadstone.model.document import Document
 from loadstone.model.errors import grouped
+from loadstone.model.trial import Treatment
 from loadstone.report.format import clock
 
 EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
@@ -50,14 +52,14 @@ def command(
         print_json(data.get("", {"parts": data}))
         return
     if "" in plans:
-        _print_treatments(plans[""])
+        _print_treatments(plans[""].treatments)
         out.print(_sized(plans[""], *sizes[""]), markup=False)
         if cost:
             out.print(str(machines[""]), markup=False)
         return
-    if len(plans) == 1:
-        _print_treatments(*plans.values())
     for name, plan in plans.items():
+        if len(plans) == 1:
+            _print_treatments(plan.treatments)
         text = f"{name}: {plural(len(plan.treatments), 'treatment')}; {_sized(plan, *sizes[name])}"
         out.print(text, markup=False)
         if cost:
@@ -89,8 +91,8 @@ def _sized(plan: Plan, trials: float, seconds: float | None) -> str:
     return f"{load_summary(plan)}: about {plural(round(trials), 'trial')} {lasts}"
 
 
-def _print_treatments(plan: Plan) -> None:
-    table = Table("treatment", *plan.treatments[0].levels, "id", box=None, header_style="bold")
-    for number, treatment in enumerate(plan.treatments, 1):
+def _print_treatments(treatments: Sequence[Treatment]) -> None:
+    table = Table("treatment", *treatments[0].levels, "id", box=None, header_style="bold")
+    for number, treatment in enumerate(treatments, 1):
         table.add_row(str(number), *treatment.levels.values(), treatment.id)
     out.print(table)

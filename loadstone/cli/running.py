@@ -50,13 +50,13 @@ def run(session: Session, how: How, warnings: list[str]) -> Ledger:
     if ledger is not None and runs.complete(plan, ledger):
         err.print(f"{ledger.folder}: the run is complete", markup=False)
         return ledger
-    found, driver = preflight.require(plan, how.emulated_ok), preflight.driver_of(plan)
+    found, driver = preflight.require(plan, how.emulated_ok), preflight.driver_of(plan.study.load)
     warnings = [*warnings, *found.warnings]
     if ledger is None:
         versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
         nodes = runs.listed(found.nodes, found.hardware)
         facts = runs.provenance(versions, nodes, warnings, commit_of(session.study.absolute().parent))
-        ledger = runs.ledger_of(session.create(facts), plan)
+        ledger = runs.ledger_of(session.create(facts), plan.study)
     with ledger.locked():
         if how.watch:
             watching.start(ledger.folder)

@@ -19,6 +19,7 @@ from loadstone.experiments.provisioning import demand, entry_ports, infrastructu
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.model.errors import InputError
+from loadstone.model.trial import Treatment
 from loadstone.orchestration.stacks import interfaces
 
 EPILOG = (
@@ -77,15 +78,15 @@ def command(
     nodes = demand(plan.study.cluster, plan.treatments[0]).of(infrastructure_of(plan.study.cluster, name))
     with interruptible(), Display() as display:
         wanted = demand(plan.study.cluster, plan.treatments[0])
-        nodes.acquire(wanted.software, wanted.managers, display.step, entry_ports(plan))
-        provision = _provided(plan, nodes, display)
+        nodes.acquire(wanted.software, wanted.managers, display.step, entry_ports(own.application for own in plan.own))
+        provision = _provided(plan.treatments[0], nodes, display)
         deployed = None if cluster_only else _deploy(plan, name, nodes, provision, display)
     _print_outcome(plan, name, provision, deployed, json)
 
 
-def _provided(plan: Plan, nodes: Infrastructure, display: Display) -> Provision:
+def _provided(treatment: Treatment, nodes: Infrastructure, display: Display) -> Provision:
     try:
-        return provide(plan.treatments[0], nodes, display)
+        return provide(treatment, nodes, display)
     except BaseException:
         nodes.give_back(False, display.step)
         raise

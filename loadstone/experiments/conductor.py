@@ -42,7 +42,7 @@ class Conductor:
     ) -> None:
         self._plan = plan
         self._ledger = ledger
-        self._provider = Provider(infrastructure, listener, keep, entry_ports(plan))
+        self._provider = Provider(infrastructure, listener, keep, entry_ports(own.application for own in plan.own))
         self._driver = driver
         self._listener = listener
         self._disk_space = DiskSpace(ledger.folder, listener)

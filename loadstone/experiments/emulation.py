@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Finding
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
+from loadstone.model.study import Study
 
 
 def node_counts(deployments: Sequence[Deployment], accepted: bool) -> list[Finding]:
@@ -30,12 +30,12 @@ def node_counts(deployments: Sequence[Deployment], accepted: bool) -> list[Findi
     return [Finding("emulated hosts", "warning" if accepted else "error", message, remedy)]
 
 
-def software_processors(plan: Plan, nodes: Sequence[Node], accepted: bool) -> list[Finding]:
+def software_processors(study: Study, nodes: Sequence[Node], accepted: bool) -> list[Finding]:
     """An error where virtual machines would run on software: unless that is accepted, and always for a measurement."""
     if not any(node.guest is not None and node.guest.accelerator == "tcg" for node in nodes):
         return []
     message = "virtual machines are emulated by software here, which shows whether something works, not how fast"
-    if plan.study.comparison is not None or plan.study.load.capacity is not None:
+    if study.comparison is not None or study.load.capacity is not None:
         return [Finding("emulated processors", "error", message, "compare and search on a machine whose KVM works")]
     remedy = "use a machine whose KVM works; with --emulated-ok this runs, and its environment is called emulated"
     return [Finding("emulated processors", "warning" if accepted else "error", message, remedy)]

@@ -38,7 +38,7 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
     models: dict[str, CapacityModel | None] = {}
     sentences = []
     for treatment in due:
-        base = reference_of(plan, treatment)
+        base = reference_of(plan.treatments, treatment)
         if base.id not in models:
             models[base.id] = _model(run, next(treatment for treatment in measured if treatment.id == base.id))
         if (model := models[base.id]) is not None:
@@ -47,7 +47,7 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
 
 
 def _due(plan: Plan, treatment: Treatment, ledger: Ledger) -> bool:
-    base = reference_of(plan, treatment)
+    base = reference_of(plan.treatments, treatment)
     if plan.study.load.capacity is None or base is treatment or _file(ledger.folder, treatment).exists():
         return False
     measured = any(

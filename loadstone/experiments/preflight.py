@@ -19,14 +19,15 @@ from loadstone.infrastructure.binary import stone_version
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import LoadstoneError, PreflightError, Problem, grouped
+from loadstone.model.load import Load
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.resolve import refuse_impossible
 from loadstone.workloads.base import Driver
 
 
-def driver_of(plan: Plan) -> Driver:
-    """The load driver of the study."""
-    driver: Driver = plugins.find("drivers", plan.study.load.driver)()
+def driver_of(load: Load) -> Driver:
+    """The driver that generates a load."""
+    driver: Driver = plugins.find("drivers", load.driver)()
     return driver
 
 
@@ -65,7 +66,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
     ``emulated_ok``: the user accepts that numbers of emulated nodes are compared, and processors that are emulated.
     """
     emulated_ok = emulated_ok or any(own.study.cluster.emulated_ok for own in plan.own)
-    driver = driver_of(plan)
+    driver = driver_of(plan.study.load)
     findings = list(dict.fromkeys([_stone(), *driver.preflight()]))
     if findings[0].level == "error":  # machines cannot be looked at without it
         return Inspection(findings, plan.notes)
@@ -84,7 +85,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
         findings += client_machines.findings(plan.of(treatment).study, sketched.nodes)
         findings += environments.findings(plan, treatment, sketched.nodes)
-        findings += emulation.software_processors(plan, sketched.nodes, emulated_ok)
+        findings += emulation.software_processors(plan.study, sketched.nodes, emulated_ok)
         with temporary.directory("preflight") as folder:
             try:
                 orchestrator = orchestrate(plan.deployable(treatment), sketched, "preflight", Path(folder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -84,9 +84,9 @@ def _entry_ports(application: Application) -> list[int]:
     return [port for port in found if port is not None]
 
 
-def entry_ports(plan: Plan) -> tuple[int, ...]:
-    """The ports at which requests of any of a plan's applications enter."""
-    return tuple(sorted({port for own in plan.own for port in _entry_ports(own.application)}))
+def entry_ports(applications: Iterable[Application]) -> tuple[int, ...]:
+    """The ports at which requests of any of these applications enter."""
+    return tuple(sorted({port for application in applications for port in _entry_ports(application)}))
 
 
 def machine_needs(plan: Plan) -> MachineNeeds:
@@ -99,7 +99,7 @@ def machine_needs(plan: Plan) -> MachineNeeds:
         managers=max(wanted.managers for _, wanted in needed),
         workers=max(cluster.workers for cluster, _ in needed),
         clients=max(clients_needed(own.study.load) or 1 for own in plan.own),
-        entry_ports=entry_ports(plan),
+        entry_ports=entry_ports(own.application for own in plan.own),
     )
 
 

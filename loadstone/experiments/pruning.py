@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadstone.experiments.ledger import FinishedTrial
-from loadstone.experiments.plan import Plan
 from loadstone.model.trial import Treatment
 
 if TYPE_CHECKING:  # it brings NumPy along, and a plan is made without
@@ -30,22 +29,22 @@ def foretold(run_folder: Path) -> list[Registered]:
 
 
 def left_out(
-    plan: Plan,
+    treatments: Iterable[Treatment],
     records: Sequence[FinishedTrial],
     foretold: Sequence[Registered],
     low: Callable[[Treatment], float | None],
 ) -> dict[str, str]:
-    """Treatments that are not measured, each with the one that beats it, by id; nothing where a study is not guided.
+    """Treatments that are not measured, each with the one that beats it, by id.
 
     ``low``: the lower end of a treatment's breaking point in requests/s, None while its search goes on. What was begun
     is always finished.
     """
-    if plan.study.load.capacity is None or not plan.study.load.capacity.guided or not foretold:
+    if not foretold:
         return {}
     from loadstone.analysis.capacity import beaten
 
     begun = {record.treatment_id for record in records}
-    known = {treatment.id: low(treatment) for treatment in plan.treatments if treatment.id in begun}
+    known = {treatment.id: low(treatment) for treatment in treatments if treatment.id in begun}
     return {
         loser: better
         for loser, better in beaten(foretold, {name: value for name, value in known.items() if value}).items()

@@ -8,11 +8,10 @@ point.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from loadstone.experiments.next_trial import NextTrial, Outcome, readable
-from loadstone.experiments.plan import Plan
 from loadstone.model.trial import Treatment
 
 LOADS = (0.05, 0.2, 0.35, 0.5, 0.75)
@@ -23,14 +22,14 @@ _ATTEMPTS = 2
 _PREDICTED = ("scaling", "placement")
 
 
-def reference_of(plan: Plan, treatment: Treatment) -> Treatment:
+def reference_of(treatments: Iterable[Treatment], treatment: Treatment) -> Treatment:
     """The treatment that ``treatment`` is predicted from; itself where it is the first of its kind."""
-    return next(candidate for candidate in plan.treatments if _costs(candidate) == _costs(treatment))
+    return next(candidate for candidate in treatments if _costs(candidate) == _costs(treatment))
 
 
-def of_plan(plan: Plan) -> list[Treatment]:
-    """The treatments that others are predicted from, or could be, in the plan's order."""
-    return [treatment for treatment in plan.treatments if reference_of(plan, treatment) is treatment]
+def among(treatments: Sequence[Treatment]) -> list[Treatment]:
+    """The treatments that others are predicted from, or could be, in their order."""
+    return [treatment for treatment in treatments if reference_of(treatments, treatment) is treatment]
 
 
 def _costs(treatment: Treatment) -> dict[str, Any]:

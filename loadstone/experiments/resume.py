@@ -14,7 +14,7 @@ from loadstone.model.errors import InputError
 def look(folder: Path) -> tuple[Plan, Ledger]:
     """What a run was planned as and has done, of whatever release; raises InputError where the folder is damaged."""
     plan = stored_plan.read(folder)
-    return plan, runs.ledger_of(folder, plan)
+    return plan, runs.ledger_of(folder, plan.study)
 
 
 def reopen(folder: Path) -> tuple[Plan, Ledger]:
@@ -38,4 +38,4 @@ def reopen(folder: Path) -> tuple[Plan, Ledger]:
 def resumed(folder: Path, plan: Plan) -> tuple[Plan, Ledger]:
     """A run folder that goes on with a plan of today; raises InputError if another plan made it."""
     adopted = stored_plan.adopt(folder, plan)
-    return adopted, runs.ledger_of(folder, adopted)
+    return adopted, runs.ledger_of(folder, adopted.study)

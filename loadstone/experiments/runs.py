@@ -25,6 +25,7 @@ from loadstone.model.cluster import Node
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.records.node.tuning import KnobChange
+from loadstone.model.study import Study
 
 OUTCOME = "outcome.json"
 """The file that records how a complete run ended."""
@@ -258,9 +259,9 @@ def name_of(folder: Path) -> str:
     return folder.parent.name if (folder.parent / parts.FILE).exists() else folder.name
 
 
-def ledger_of(folder: Path, plan: Plan) -> Ledger:
-    """The ledger of a run folder that this plan made."""
-    return Ledger(folder, list(plan.study.factors))
+def ledger_of(folder: Path, study: Study) -> Ledger:
+    """The ledger of a run folder that this study made."""
+    return Ledger(folder, list(study.factors))
 
 
 def conclude(plan: Plan, ledger: Ledger) -> list[str]:

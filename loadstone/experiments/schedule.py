@@ -65,7 +65,9 @@ def _of_search(history: Sequence[Outcome]) -> list[Outcome]:
 def _modelled(plan: Plan) -> list[Campaign]:
     """The searches that others are to be predicted from: they go first, and trials of the model follow each."""
     assert plan.study.load.capacity is not None
-    return [(base, 1) for base in reference_treatments.of_plan(plan)] if plan.study.load.capacity.predict else []
+    return (
+        [(base, 1) for base in reference_treatments.among(plan.treatments)] if plan.study.load.capacity.predict else []
+    )
 
 
 def found(plan: Plan, campaign: Campaign, records: Sequence[FinishedTrial]) -> bool:
@@ -80,7 +82,8 @@ def left_out(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Re
         step = _step(plan, (treatment, 1), records)
         return step.result.breaking_point.low if isinstance(step, SearchResult) else None
 
-    return pruning.left_out(plan, records, foretold, low)
+    capacity = plan.study.load.capacity
+    return pruning.left_out(plan.treatments, records, foretold, low) if capacity and capacity.guided else {}
 
 
 def remaining(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered] = ()) -> float:

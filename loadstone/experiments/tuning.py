@@ -174,7 +174,7 @@ def conditions(plan: Plan, nodes: Sequence[Node]) -> list[Finding]:
 
     def look(machine: Tunable) -> list[Finding]:
         found = machine.knobs(KnobValues())
-        return [tuning.inventory(found), *tuning.disturbances(found.conditions, settled(plan))]
+        return [tuning.inventory(found), *tuning.disturbances(found.conditions, settled(plan.treatments))]
 
     found, errors = tuning.on_each(tuning.distinct(machines_of(nodes)[0]), look)
     return [*named(found), *(Finding("tuning", "error", str(error)) for error in errors)]
@@ -191,11 +191,11 @@ def named(found: dict[str, list[Finding]]) -> list[Finding]:
     ]
 
 
-def settled(plan: Plan) -> frozenset[str]:
-    """The knobs that every treatment of a plan sets."""
+def settled(treatments: Iterable[Treatment]) -> frozenset[str]:
+    """The knobs that all treatments set."""
     given = [
         set(treatment.settings.tuning.model_dump(exclude_none=True)) if treatment.settings.tuning is not None else set()
-        for treatment in plan.treatments
+        for treatment in treatments
     ]
     return frozenset(set.intersection(*given))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from loadstone import plugins
 from loadstone.analysis.capacity import Layout, Objective, of_study
-from loadstone.experiments.plan import Plan, make_plan
+from loadstone.experiments.plan import make_plan
 from loadstone.experiments.predicting import layout_of
 from loadstone.infrastructure.choosing import first_infrastructure
 from loadstone.model.base import did_you_mean
@@ -45,7 +45,9 @@ def supposed(
     _set_replicas(document, replicas)
     changed = make_plan(document)
     changes = [*assignments, *(f"replicas.{name}={count}" for name, count in replicas.items())]
-    return " ".join(changes) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
+    return " ".join(changes) or "as measured", layout_of(
+        changed, changed.treatments[0], _nodes(changed.study.cluster.workers, nodes)
+    )
 
 
 def other_objective(plan: PlanFile, assignments: Sequence[str]) -> Objective | None:
@@ -115,12 +117,11 @@ def _set_replicas(document: Document, replicas: Mapping[str, int]) -> None:
             document.put(("replicas", service), count, f"replicas.{service}={count}")
 
 
-def _nodes(plan: Plan, nodes: Sequence[Node]) -> list[Node]:
-    """As many workers as the study says, the measured ones first."""
+def _nodes(wanted: int, nodes: Sequence[Node]) -> list[Node]:
+    """As many workers as wanted, the measured ones first."""
     workers = [node for node in nodes if node.role == "worker"]
     if not workers:
         raise InputError("the run's provenance.json names no worker, so replicas cannot be placed")
-    wanted = plan.study.cluster.workers
     names = {node.name for node in workers}
     spare = (f"worker-{number}" for number in range(1, wanted + len(workers) + 1))
     while len(workers) < wanted:

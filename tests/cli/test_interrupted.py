@@ -64,7 +64,7 @@ def study(arguments, prog_name):
     with interruptible(), Display() as display:
         document, plan = read_plan(home / "study.yaml")
         folder = runs.create(home / "results", document, plan, [], provenance())
-        ledger = runs.ledger_of(folder, plan)
+        ledger = runs.ledger_of(folder, plan.study)
         infrastructure = FakeInfrastructure(plan.study.cluster, "fake")
         Conductor(plan, ledger, infrastructure, Driver(), display).run()
 

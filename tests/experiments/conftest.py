@@ -44,7 +44,7 @@ def begin(tmp_path: Path) -> Begin:
     def make(*text: str) -> tuple[Plan, Ledger]:
         document, plan = read_plan(write_study(tmp_path, *text))
         folder = runs.create(tmp_path / "results", document, plan, [], provenance())
-        return plan, runs.ledger_of(folder, plan)
+        return plan, runs.ledger_of(folder, plan.study)
 
     return make
 
@@ -59,7 +59,7 @@ def conduct(fake_layers: None, tmp_path: Path) -> Conduct:
         FakeOrchestrator.reset()
         document, plan = read_plan(write_study(tmp_path, text))
         folder = runs.create(tmp_path / "results", document, plan, [], provenance())
-        ledger = runs.ledger_of(folder, plan)
+        ledger = runs.ledger_of(folder, plan.study)
         made = infrastructure(plan.study.cluster, "fake")
         Conductor(plan, ledger, made, driver or FakeDriver(), Recorder()).run()
         assert runs.complete(plan, ledger)

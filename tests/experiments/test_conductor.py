@@ -227,7 +227,7 @@ def test_two_processes_do_not_run_one_folder(begin: Begin) -> None:
 
 def test_what_another_process_finished_before_is_read_under_the_lock(begin: Begin) -> None:
     plan, ledger = begin()
-    early = runs.ledger_of(ledger.folder, plan)
+    early = runs.ledger_of(ledger.folder, plan.study)
     conduct(plan, ledger)
     with early.locked():
         assert [record.trial_id for record in early.records] == [record.trial_id for record in ledger.records]

@@ -65,13 +65,13 @@ def test_applications_are_levels_and_each_treatment_has_its_own() -> None:
         "social-network",
     ]
     assert found.treatments[1].settings.workload == found.own[1].application.default_workload
-    assert [reference_of(found, treatment).label for treatment in found.treatments] == labels(found)
+    assert [reference_of(found.treatments, treatment).label for treatment in found.treatments] == labels(found)
 
 
 def test_numbers_of_replicas_are_those_of_the_treatment() -> None:
     found = plan({"replicas.search": [1, 3]})
     assert [found.deployable(each).application.services["search"].replicas for each in found.treatments] == [1, 3]
-    assert [reference_of(found, each).label for each in found.treatments] == ["replicas.search=1"] * 2
+    assert [reference_of(found.treatments, each).label for each in found.treatments] == ["replicas.search=1"] * 2
 
 
 def test_clients_and_rates_are_written_one_a_level() -> None:

@@ -49,7 +49,7 @@ def conducted(folder: Path, compose: str, monkeypatch: pytest.MonkeyPatch) -> in
     document, plan = read_plan(folder / "study.yaml")
     monkeypatch.setenv("LOADSTONE_STONE", str(folder / "stone"))
     made = runs.create(folder / "results", document, plan, [], provenance())
-    ledger = runs.ledger_of(made, plan)
+    ledger = runs.ledger_of(made, plan.study)
     Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), Recorder()).run()
     assert [record.outcome.verdict for record in ledger.records] == ["held"] * 3
     assert FakeOrchestrator.running == set()

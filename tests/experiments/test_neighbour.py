@@ -111,7 +111,7 @@ class _NoSeeder:
 def conducted(folder: Path, text: str = BESIDE) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
     made = runs.create(folder / "results", document, plan, [], provenance())
-    ledger = runs.ledger_of(made, plan)
+    ledger = runs.ledger_of(made, plan.study)
     Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), Windowed(), Recorder()).run()
     return plan, ledger
 

@@ -91,7 +91,7 @@ def half(tmp_path: Path) -> Half:
 
     def make() -> tuple[Plan, Ledger]:
         document, plan = read_plan(write_study(tmp_path, STUDY))
-        ledger = runs.ledger_of(runs.create(tmp_path / "results", document, plan, [], {}), plan)
+        ledger = runs.ledger_of(runs.create(tmp_path / "results", document, plan, [], {}), plan.study)
         trials = list(schedule.fixed_trials(plan))
         for trial in trials[: len(trials) // 2]:
             place = ledger.trial_folder(trial)

@@ -106,7 +106,7 @@ def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
     nodes = FakeInfrastructure(plan.study.cluster, "x").sketch("process", 0)
     facts = provenance(runs.listed(nodes, {}))
-    return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], facts), plan)
+    return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], facts), plan.study)
 
 
 def conduct(plan: Plan, ledger: Ledger, stop_after: int | None = None) -> tuple[Driver, Recorder]:
@@ -254,7 +254,8 @@ def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: P
     text = PREDICTING.replace("horizontal]", "horizontal], documents: [postgres, mongodb]")
     _, plan = read_plan(write_study(tmp_path, text))
     made = [
-        (reference_treatments.reference_of(plan, treatment).label, treatment.label) for treatment in plan.treatments
+        (reference_treatments.reference_of(plan.treatments, treatment).label, treatment.label)
+        for treatment in plan.treatments
     ]
     assert made == [
         ("scaling=baseline documents=postgres", "scaling=baseline documents=postgres"),

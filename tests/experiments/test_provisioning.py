@@ -57,7 +57,7 @@ def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
 
 def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
-    return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], {}), plan)
+    return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], {}), plan.study)
 
 
 def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver) -> None:

@@ -75,7 +75,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeMachin
 
 def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
-    return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], {}), plan)
+    return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], {}), plan.study)
 
 
 def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver) -> None:
@@ -304,7 +304,7 @@ def test_what_killed_runs_left_is_set_back_on_every_machine() -> None:
 def test_what_all_treatments_set_is_settled(tmp_path: Path) -> None:
     def settled(levels: str) -> frozenset[str]:
         text = FACTOR.replace("tuning: [off, {thp: never, irqs: [0]}, {smt: off}]", f"tuning: {levels}")
-        return tuning.settled(read_plan(write_study(tmp_path, text))[1])
+        return tuning.settled(read_plan(write_study(tmp_path, text))[1].treatments)
 
     assert settled("[{thp: never, smt: off}, {smt: on}]") == {"smt"}
     assert settled("[off, {smt: on}]") == frozenset()
