@@ -65,7 +65,7 @@ def arrivals(bench: GeneratorBench, seconds: float, **keys: Any) -> NDArray[np.f
     port, stamps = free_port(), bench.scratch / "stamps"
     command = [str(bench.stone), "echo", "--listen", f"127.0.0.1:{port}", "--stamps", str(stamps)]
     with bench.server(command, port):
-        summary, _ = bench.load(port, RATE, seconds, **keys)
+        summary, _ = bench.run(port, RATE, seconds, **keys)
     sent = summary["counts"]["sent"]
     at = np.sort(np.loadtxt(stamps, dtype=np.int64))[-sent:]  # before them: the probe that waited for the server
     if len(at) < sent:

@@ -29,6 +29,24 @@ http {{ access_log off; keepalive_requests 1000000000;
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What a generator used for so many requests."""
+
+    requests: int
+    usage: resource.struct_rusage
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU per request, user and system."""
+        return (self.usage.ru_utime + self.usage.ru_stime) * 1e6 / self.requests
+
+    @property
+    def switches(self) -> float:
+        """Context switches per request: its threads waited, or lost their core."""
+        return (self.usage.ru_nvcsw + self.usage.ru_nivcsw) / self.requests
+
+
+@dataclass(frozen=True)
 class GeneratorBench:
     """Where things are: the binary, a folder for scratch, and one core each for generator and server."""
 
@@ -50,11 +68,6 @@ class GeneratorBench:
             process.terminate()
             process.wait(10)
 
-    def measure(self, command: list[str]) -> tuple[str, float]:
-        """Run a generator on its core; its output and the CPU seconds it used."""
-        output, usage = self.observe(command)
-        return output, usage.ru_utime + usage.ru_stime
-
     def observe(self, command: list[str]) -> tuple[str, resource.struct_rusage]:
         """Run a generator on its core; its output and the resources it used."""
         pinned = ["taskset", "-c", str(self.generator_cpu), *command]
@@ -66,11 +79,6 @@ class GeneratorBench:
         if process.returncode != 0:
             raise SystemExit(f"{command[0]} failed with {process.returncode}: {output[-500:]}")
         return output, usage
-
-    def load(self, port: int, rate: float, seconds: float, **keys: Any) -> tuple[dict[str, Any], float]:
-        """Run ``stone load`` with a plan; its summary and the CPU seconds it used."""
-        summary, usage = self.run(port, rate, seconds, **keys)
-        return summary, usage.ru_utime + usage.ru_stime
 
     def run(self, port: int, rate: float, seconds: float, **keys: Any) -> tuple[dict[str, Any], resource.struct_rusage]:
         """Run ``stone load`` with a plan; its summary and the resources it used. A key of None is left out."""

@@ -36,7 +36,7 @@ def script(bench: GeneratorBench, port: int) -> Row:
     costs: dict[str, list[float]] = {"script": [], "data": []}
     for _ in range(SCRIPT_ROUNDS):
         for name, keys in (("script", scripted), ("data", {"operations": data})):
-            summary, _ = bench.load(port, SCRIPT_RATE, SCRIPT_SECONDS, **keys)
+            summary, _ = bench.run(port, SCRIPT_RATE, SCRIPT_SECONDS, **keys)
             costs[name].append(summary["generator"]["sending_us_per_request"])
     row = median_row(f"CPU of the load threads per request, Lua mix, {SCRIPT_RATE}/s", "us", costs["script"])
     theirs = statistics.median(costs["data"])

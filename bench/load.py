@@ -24,10 +24,12 @@ from typing import Any
 
 from bench import arrivals, limits, truths
 from bench.common import Row, build_stone, median_row, report
-from bench.generator import CONNECTIONS, SECONDS, GeneratorBench, nginx
+from bench.generator import CONNECTIONS, SECONDS, GeneratorBench, Spent, nginx
+from bench.kernel_calls import counting
 from bench.peers import EPOLL, URING, Peer, peers, timer_late_ms
 
 ROUNDS = 7
+OURS = "stone"
 FAR_ABOVE = 250_000
 
 
@@ -57,32 +59,58 @@ SETTINGS = (
 )
 
 
+Found = dict[tuple[str, str], list[float]]
+"""What rounds measured, by generator and setting."""
+
+
 @dataclass
 class Rounds:
-    """What the rounds measured, by name of the setting: CPU per request in us by generator, lateness in ms."""
+    """What the rounds measured: CPU in us, context switches and system calls per request, lateness in ms."""
 
-    cpu: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    cpu: Found = field(default_factory=lambda: defaultdict(list))
+    switches: Found = field(default_factory=lambda: defaultdict(list))
+    calls: Found = field(default_factory=lambda: defaultdict(list))
     late: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By setting and percentile."""
     timer: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     throughput: list[float] = field(default_factory=list)
 
+    def note(self, name: str, setting: str, spent: Spent) -> None:
+        self.cpu[name, setting].append(spent.cpu_us)
+        self.switches[name, setting].append(spent.switches)
 
-def cost(bench: GeneratorBench, port: int, others: dict[str, Peer]) -> list[Row]:
-    """CPU per request of everyone and our lateness, at fixed rates and saturated, alternately."""
+
+def cost(bench: GeneratorBench, port: int, others: dict[str, Peer], notes: list[str]) -> list[Row]:
+    """What a request costs everyone, and our lateness; at fixed rates and saturated, alternately."""
     rounds = Rounds()
     for number in range(ROUNDS):
         for at in SETTINGS:
             measure(bench, port, at, others, rounds)
         print(f"round {number + 1} of {ROUNDS}", file=sys.stderr)
+    if counter := counting(bench, notes):
+        for at in SETTINGS:
+            rounds.calls[OURS, at.name].append(counter.per_request(ours(counter, port, at)[1]))
+            for name in compared(at, others):
+                rounds.calls[name, at.name].append(counter.per_request(others[name](counter, port, at.rate)))
     rows = [row for at in SETTINGS for row in rows_of(at, others, rounds)]
     if URING in others:
         rows.append(io_uring(rounds))
     return [*rows, median_row("throughput, saturated", "req/s", rounds.throughput)]
 
 
+def compared(at: Setting, others: dict[str, Peer]) -> list[str]:
+    """Those who can drive like that: none waits precisely, and wrk has no rate."""
+    return [] if "wait" in at.keys else [name for name in others if at.rate is None or name != "wrk"]
+
+
+def ours(bench: GeneratorBench, port: int, at: Setting) -> tuple[dict[str, Any], Spent]:
+    summary, usage = bench.run(port, at.rate or 0, SECONDS, **at.keys)
+    return summary, Spent(summary["counts"]["sent"], usage)
+
+
 def measure(bench: GeneratorBench, port: int, at: Setting, others: dict[str, Peer], rounds: Rounds) -> None:
-    summary, used = bench.load(port, at.rate or 0, SECONDS, **at.keys)
-    rounds.cpu["stone", at.name].append(used * 1e6 / summary["counts"]["sent"])
+    summary, spent = ours(bench, port, at)
+    rounds.note(OURS, at.name, spent)
     rounds.late[at.name, "P50"].append(summary["latency_ms"]["lateness"]["p50"])
     rounds.late[at.name, "P99"].append(summary["latency_ms"]["lateness"]["p99"])
     rounds.late[at.name, "own"].append(summary["generator"]["own_lateness_p99_ms"])
@@ -90,24 +118,32 @@ def measure(bench: GeneratorBench, port: int, at: Setting, others: dict[str, Pee
         rounds.throughput.append(summary["throughput"])
     elif at.most_late is not None:
         rounds.timer[at.name].append(timer_late_ms(bench, at.rate))
-    for name, peer in others.items():
-        if "wait" not in at.keys and (at.rate is None or name != "wrk"):  # wrk has no rate
-            rounds.cpu[name, at.name].append(peer(bench, port, at.rate))
+    for name in compared(at, others):
+        rounds.note(name, at.name, others[name](bench, port, at.rate))
 
 
 def rows_of(at: Setting, others: dict[str, Peer], rounds: Rounds) -> Iterator[Row]:
-    ours = median_row(f"CPU per request, {at.name}", "us", rounds.cpu["stone", at.name])
-    compared = [name for name in others if rounds.cpu[name, at.name]]
-    if not compared:
-        yield ours
-    for name in compared:
-        yield against(ours, name, rounds.cpu[name, at.name], at.most.get(name))
+    yield from beside(f"CPU per request, {at.name}", "us", at, rounds.cpu, at.most)
+    yield from beside(f"context switches per request, {at.name}", "", at, rounds.switches, {})
+    yield from beside(f"system calls per request, {at.name}", "", at, rounds.calls, {})
     if at.rate is None:
         return
     yield median_row(f"send lateness P50, {at.name}", "ms", rounds.late[at.name, "P50"])
     late = median_row(f"send lateness P99, {at.name}", "ms", rounds.late[at.name, "P99"])
     yield late if at.most_late is None else against(late, "bare timer", rounds.timer[at.name], at.most_late)
     yield median_row(f"its own part of that P99, {at.name}", "ms", rounds.late[at.name, "own"])
+
+
+def beside(metric: str, unit: str, at: Setting, found: Found, most: dict[str, float]) -> Iterator[Row]:
+    """One quantity of ours beside that of each peer; nothing where it was not measured."""
+    by_name = {name: values for (name, setting), values in found.items() if setting == at.name}
+    if OURS not in by_name:
+        return
+    row = median_row(metric, unit, by_name.pop(OURS))
+    if not by_name:
+        yield row
+    for name, values in by_name.items():
+        yield against(row, name, values, most.get(name))
 
 
 def io_uring(rounds: Rounds) -> Row:
@@ -142,7 +178,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = GeneratorBench(build_stone(), Path(folder), cpus[0], cpus[1])
         with nginx(bench) as (port, server):
-            rows = cost(bench, port, peers(notes))
+            rows = cost(bench, port, peers(notes), notes)
             rows.append(truths.stall(bench, port, server))
             rows += limits.rows(bench, port)
         rows += truths.overload(bench)

@@ -1,4 +1,4 @@
-"""The peers and limits of the load generator: how each is had, run and read. Each returns CPU us per request."""
+"""The peers and limits of the load generator: how each is had, run and read. Each returns what its requests took."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.common import ROOT
-from bench.generator import CONNECTIONS, SECONDS, GeneratorBench
+from bench.generator import CONNECTIONS, SECONDS, GeneratorBench, Spent
 
 PEERS = ROOT / ".build" / "peers"
 BARE = PEERS / "bare"
@@ -19,43 +19,43 @@ IO_URING_DISABLED = Path("/proc/sys/kernel/io_uring_disabled")
 EPOLL, URING = "epoll loop", "io_uring loop"
 OHA = Path.home() / ".cache" / "loadstone" / "peers" / "bin" / "oha"
 
-Peer = Callable[[GeneratorBench, int, int | None], float]
+Peer = Callable[[GeneratorBench, int, int | None], Spent]
 
 
-def wrk(bench: GeneratorBench, port: int, rate: int | None) -> float:
+def wrk(bench: GeneratorBench, port: int, rate: int | None) -> Spent:
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", f"http://127.0.0.1:{port}/"]
-    output, cpu = bench.measure(command)
-    return cpu * 1e6 / int(found(r"(\d+) requests in", output))
+    output, usage = bench.observe(command)
+    return Spent(int(found(r"(\d+) requests in", output)), usage)
 
 
-def hey(bench: GeneratorBench, port: int, rate: int | None) -> float:
+def hey(bench: GeneratorBench, port: int, rate: int | None) -> Spent:
     pace = [] if rate is None else ["-q", str(rate / CONNECTIONS)]
     command = [str(PEERS / "hey"), "-c", str(CONNECTIONS), "-z", f"{SECONDS}s", *pace, f"http://127.0.0.1:{port}/"]
-    output, cpu = bench.measure(command)
-    return cpu * 1e6 / int(found(r"\[200\]\s+(\d+) responses", output))
+    output, usage = bench.observe(command)
+    return Spent(int(found(r"\[200\]\s+(\d+) responses", output)), usage)
 
 
-def oha(bench: GeneratorBench, port: int, rate: int | None) -> float:
+def oha(bench: GeneratorBench, port: int, rate: int | None) -> Spent:
     pace = [] if rate is None else ["-q", str(rate), "--latency-correction"]
     options = ["-c", str(CONNECTIONS), "-z", f"{SECONDS}s", "--no-tui", "--output-format", "json", *pace]
-    output, cpu = bench.measure([str(OHA), *options, f"http://127.0.0.1:{port}/"])
-    return cpu * 1e6 / int(found(r'"200":\s*(\d+)', output))
+    output, usage = bench.observe([str(OHA), *options, f"http://127.0.0.1:{port}/"])
+    return Spent(int(found(r'"200":\s*(\d+)', output)), usage)
 
 
 def bare(loop: str) -> Peer:
     """A loop of ``stone/load/bare`` that sends, receives and records nothing."""
 
-    def run(bench: GeneratorBench, port: int, rate: int | None) -> float:
+    def run(bench: GeneratorBench, port: int, rate: int | None) -> Spent:
         options = ["-loop", loop, "-address", f"127.0.0.1:{port}", "-connections", str(CONNECTIONS)]
-        output, cpu = bench.measure([str(BARE), *options, "-rate", str(rate or 0), "-for", f"{SECONDS}s"])
-        return cpu * 1e6 / int(json.loads(output)["requests"])
+        output, usage = bench.observe([str(BARE), *options, "-rate", str(rate or 0), "-for", f"{SECONDS}s"])
+        return Spent(int(json.loads(output)["requests"]), usage)
 
     return run
 
 
 def timer_late_ms(bench: GeneratorBench, rate: int) -> float:
     """P99 in ms of how late a thread wakes that does nothing else, at Poisson times of this rate."""
-    output, _ = bench.measure([str(BARE), "-loop", "timer", "-rate", str(rate), "-for", f"{SECONDS}s"])
+    output, _ = bench.observe([str(BARE), "-loop", "timer", "-rate", str(rate), "-for", f"{SECONDS}s"])
     return float(json.loads(output)["lateness_p99_ms"])
 
 

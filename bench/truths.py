@@ -31,7 +31,7 @@ def stall(bench: GeneratorBench, port: int, nginx: subprocess.Popen[bytes]) -> R
             time.sleep(STALL_S)
             os.kill(nginx.pid, signal.SIGCONT)
             os._exit(0)
-        summary, _ = bench.load(port, 0, STALL_WINDOW_S, arrival={"process": "constant", "rate": STALL_RATE})
+        summary, _ = bench.run(port, 0, STALL_WINDOW_S, arrival={"process": "constant", "rate": STALL_RATE})
         os.waitpid(child, 0)
         errors.append(summary["latency_ms"]["intended"]["p99"])
     true = (STALL_S - STALL_WINDOW_S / 100) * 1000
@@ -47,7 +47,7 @@ def overload(bench: GeneratorBench) -> list[Row]:
     with bench.server([sys.executable, "-m", "bench.paced", str(port), str(CAPACITY), str(log)], port):
         rate = 2 * CAPACITY
         keys = {"arrival": {"process": "constant", "rate": rate}, "timeout_s": 60, "drain_s": 60}
-        summary, _ = bench.load(port, 0, OVERLOAD_S, **keys)
+        summary, _ = bench.run(port, 0, OVERLOAD_S, **keys)
     planned = rate * OVERLOAD_S
     answers = np.loadtxt(log)[-planned:]  # before them: the probe that waited for the server
     started = datetime.fromisoformat(summary["started"]).timestamp()
