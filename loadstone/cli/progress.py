@@ -118,15 +118,10 @@ class Display(Listener):
 
 
 def _numbers(row: TrialRow) -> str:
-    if broke := format.broke(row):
-        return row.reasons[0] if row.reasons and _failed(row) else broke
+    if broke := format.broke(row):  # with what failed, if requests did not only take too long
+        return "; ".join([broke, *row.reasons[1:]] if row.valid else [broke])
     if row.completed is None:
         return ""
     share = f"{100 * row.completed / row.offered:5.1f} %" if row.offered else f"{row.completed:,}"
     loop = " (closed loop)" if row.clients is not None else ""
     return f"P99 {format.latency(row.p99_ms, row.latency_bound_ms):>10}{loop}  completed {share}"
-
-
-def _failed(row: TrialRow) -> bool:
-    """Whether errors are a good part of what broke a trial: then its reason names them."""
-    return row.violations is not None and 4 * (row.errors or 0) >= row.violations > 0

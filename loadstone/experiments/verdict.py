@@ -70,8 +70,8 @@ def judge(
             return invalid(f"no request completed{_because(_lost(summary))}: there is nothing to measure")
         return Verdict("measured", (), doubts)
     if summary.aborted is not None:
-        reason = f"broke at {summary.aborted.at_s:.1f} s: {summary.aborted.reason}{_because(_failures(summary))}"
-        return Verdict("not held", (reason,), doubts)
+        reason = f"broke at {summary.aborted.at_s:.1f} s: {summary.aborted.reason}"
+        return Verdict("not held", (reason, *_failures(summary)), doubts)
     reasons = tuple(_broken_promises(summary, slo))
     if reasons and not any(_broken_promises(instrument.less_own(summary), slo)):
         return invalid(instrument.difference(summary, reasons[0]))
@@ -109,10 +109,11 @@ def _because(lost: list[str]) -> str:
     return f" ({', '.join(lost)})" if lost else ""
 
 
-def _failures(summary: TrialSummary) -> list[str]:
-    """The most frequent kinds of failures, where they are a good part of the violations: ``2 x status 403``."""
+def _failures(summary: TrialSummary) -> Iterator[str]:
+    """The most frequent kinds of failures, where they are a good part of the violations."""
     most = sorted(summary.errors, key=lambda each: -each.count)[:2]
-    return [f"{each.count} x {each.kind}" for each in most if each.count >= (summary.violations or 0) / 4]
+    if kinds := [f"{each.count} x {each.kind}" for each in most if each.count >= (summary.violations or 0) / 4]:
+        yield f"failed: {', '.join(kinds)}"
 
 
 def _lost(summary: TrialSummary) -> list[str]:

@@ -187,10 +187,8 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         display.trial_finished(
             FinishedTrial(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), stopped)
         )
-        reasons = ["broke at 0.4 s: violations 101 of 9000 planned exceed 1 % (99 x status 403)"]
-        failed = trial_row(
-            order=4, verdict="not held", aborted_at_s=0.4, violations=101, errors=99, reasons=reasons, **about
-        )
+        reasons = ["broke at 0.4 s: violations 101 of 9000 planned exceed 1 %", "failed: 99 x status 403"]
+        failed = trial_row(order=4, verdict="not held", aborted_at_s=0.4, reasons=reasons, **about)
         display.trial_finished(
             FinishedTrial(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), failed)
         )
@@ -206,7 +204,7 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
     assert "P99    12.3 ms  completed  99.0 %" in text and "left" in text
     (stopped_line,) = [line for line in text.splitlines() if "trial   2" in line]
     assert stopped_line.partition("about")[0].endswith("not held  broke at 0.3 s  ") and "P99" not in stopped_line
-    assert "broke at 0.4 s: violations 101 of 9000 planned exceed 1 % (99 x status 403)" in text
+    assert "not held  broke at 0.4 s; failed: 99 x status 403" in text
     assert "invalid" in text and "audit: geo-1 on worker has cpu unlimited, requested 1" in text
 
 

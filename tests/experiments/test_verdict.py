@@ -39,7 +39,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "aborted, as requests failed: the reason says how",
         {"aborted": ABORTED, "violations": 101, "errors": [{"kind": "status 403", "operation": "get", "count": 99}]},
         "not held",
-        ["(99 x status 403)"],
+        ["failed: 99 x status 403"],
     ),
     (
         "aborted with little done: its fragment is not judged further",
