@@ -32,7 +32,7 @@ NODES = [
     Node(name="client", role="client", address="127.0.0.1", cpus=(0,), memory=2**33),
     Node(name="worker-1", role="worker", address="127.0.0.1", cpus=(1,), memory=2**34),
 ]
-"""Of a machine of two cores."""
+"""The nodes of a machine of two cores."""
 
 
 @pytest.mark.parametrize("application", prediction.APPLICATIONS)

@@ -56,7 +56,7 @@ def test_the_environments_of_the_fifth_study_are_audited() -> None:
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
 def test_every_published_value_has_a_treatment_or_a_reason(file: Path) -> None:
-    """Of those that a run can measure some treatment has all settings, and the load where that is given."""
+    """Some treatment has all settings of each value that a run can measure, and the load where that is given."""
     there = [treatment for plan in plans(file.stem).values() for treatment in _conditions(plan)]
     missing = [
         value
@@ -82,7 +82,7 @@ def _unmet(name: str, value: papers.Published) -> str | None:
 
 
 def _conditions(plan: Plan) -> list[tuple[dict[str, str | None], list[float], list[str]]]:
-    """Of each treatment the settings, as the report has them; the rates, or the iterations; and the clients."""
+    """The settings of each treatment, as the report has them; the rates, or the iterations; and the clients."""
     written = PlanFile.model_validate(json.loads(json.dumps(plan.as_data())))
     found = []
     for treatment, own in zip(plan.treatments, plan.own, strict=True):

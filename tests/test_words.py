@@ -46,7 +46,7 @@ _GO_TOKEN = re.compile(
 _CODE = re.compile(r"^```.*?^```|`[^`]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 """What is no prose of a Markdown page: code, and where links lead."""
 _COMMENT = re.compile(rf"#.*(?:{'|'.join(INSTEAD)})", re.I)
-_WITHOUT_SUBJECT = re.compile(r'^ *"""Of ')
+_WITHOUT_SUBJECT = re.compile(r'^ *"""Of |^.*\S.*\s// [Oo]f (?=[a-z])')
 _NAME_FIELDS = ("id", "arg", "attr", "name", "asname")
 _SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -67,7 +67,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _in_go(source: str) -> Iterator[tuple[int, str]]:
-    """Of strings those that contain a space: the others are keys, or names of other programs."""
+    """The strings that contain a space: the others are keys, or names of other programs."""
     for match in _GO_TOKEN.finditer(source):
         text, pattern = match.group(), _OFF_NAME if match["name"] else _OFF
         if (match["text"] and " " not in text[1:-1].strip()) or not match.lastgroup:
@@ -115,18 +115,19 @@ def test_no_file_has_words_off_the_list() -> None:
 
 
 def without_subject(source: str) -> list[int]:
-    """The lines of a Python file's docstrings that begin with "Of", so that a reader must guess what they describe."""
+    """The lines of docstrings, and of Go's comments behind code, that begin with "Of": a reader must guess of what."""
     return [number for number, line in enumerate(source.splitlines(), 1) if _WITHOUT_SUBJECT.match(line)]
 
 
-def test_docstrings_name_their_subject_first() -> None:
-    files = [name for name in checked() if name.endswith(".py") and name.startswith(("loadstone/", "bench/"))]
+def test_docstrings_and_comments_name_their_subject_first() -> None:
+    files = [name for name in checked() if name.endswith((".py", ".go"))]
     found = [f"{name}:{line}" for name in files for line in without_subject((ROOT / name).read_text())]
     assert not found, f"say what it is before whose it is ('The unit of its values.'): {', '.join(found)}"
 
 
-def test_a_docstring_that_begins_with_of_is_found() -> None:
+def test_what_begins_with_of_is_found() -> None:
     assert without_subject('x = 1\n"""Of a run."""\ny = 2\n"""The count of a run."""\n') == [2]
+    assert without_subject("x int // of a run\n// x counts requests\n// of a run.\ny int // of\n") == [1]
 
 
 @pytest.mark.parametrize(

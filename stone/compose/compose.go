@@ -144,7 +144,7 @@ func (u *uses) dotEnv(options *cli.ProjectOptions) error {
 
 // record has the loader's interpolation note each variable that it looks up.
 func (u *uses) record(options *loader.Options) {
-	if options.Interpolate == nil { // of the reading of files, before their loading
+	if options.Interpolate == nil { // nil while files are read, before they are loaded
 		return
 	}
 	substitute := options.Interpolate.Substitute

@@ -14,7 +14,7 @@ import (
 // document is the newest revision of one.
 type document struct {
 	id, revision string
-	sequence     int             // of its last change
+	sequence     int             // sequence number of the last change
 	body         json.RawMessage // without members that begin with "_"
 }
 
@@ -88,6 +88,6 @@ func (d *document) text() []byte {
 }
 
 func quoted(text string) []byte {
-	encoded, _ := json.Marshal(text) // of a text never fails
+	encoded, _ := json.Marshal(text) // never fails for a string
 	return encoded
 }

@@ -51,7 +51,7 @@ type server struct {
 
 	mutex     sync.RWMutex
 	databases map[string]*database
-	prefix    string // of ids that it makes
+	prefix    string // prefix for the ids that it makes
 	made      uint32
 }
 
@@ -85,7 +85,7 @@ func serve(answer func(*http.Request) (int, any, error)) http.HandlerFunc {
 		}
 		text, is := body.([]byte)
 		if !is {
-			text, _ = json.Marshal(body) // of our own types never fails
+			text, _ = json.Marshal(body) // never fails for our own types
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)

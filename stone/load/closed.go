@@ -22,7 +22,7 @@ type Closed struct {
 }
 
 const (
-	mostIterations = 100_000           // of all clients together: each becomes a row
+	mostIterations = 100_000           // for all clients together: each becomes a row
 	mostCounted    = 1_000_000_000_000 // requests
 )
 

@@ -88,7 +88,7 @@ type iterationKey struct{ client, iteration int32 }
 
 type iterationSum struct {
 	requests, errors int64
-	seconds          float64 // of good answers
+	seconds          float64 // time that good answers took
 	from, to         int64
 }
 

@@ -27,7 +27,7 @@ type collector struct {
 	offered   []schedule.Arrivals // for the progress lines, by thread; none for a closed loop
 	start     int64               // when the last interval began
 	end       int64
-	total     *result.Interval // of all intervals so far, threads together
+	total     *result.Interval // sum of all intervals so far, over all threads
 	intended  *hdr.Histogram
 	service   *hdr.Histogram
 	mutex     sync.Mutex // guards total, which Snapshot reads

@@ -59,7 +59,7 @@ type pool struct {
 	single      bool // a connection is used once
 	initial     int  // how many are opened before the start
 	room        []*connection
-	head, count int           // of the circle `room`: all connections take turns, as behind a balancer they should
+	head, count int           // the circle `room`: all connections take turns, as behind a balancer they should
 	closed      []*connection // to be opened for a request; the last is taken first
 	resting     resting       // closed for a while
 	dialled     int           // sockets opened, where each is used once

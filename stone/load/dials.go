@@ -14,7 +14,7 @@ type dials struct {
 	attempts, failures int64
 	here               int64  // failures for want of something on this machine: files, ports, memory
 	shortage           string // the first of those
-	made               int    // of the connections requested before the start
+	made               int    // how many of the connections requested before the start were made
 }
 
 func (d *dials) attempt(err error) {

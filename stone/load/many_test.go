@@ -102,7 +102,7 @@ func BenchmarkPartOfALargeLoad(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			connections, cpu, sent := 64, 0.0, int64(0)
 			if strings.Contains(c, "part") {
-				connections *= 1000 // of all workers together
+				connections *= 1000 // for all workers together
 			}
 			for b.Loop() {
 				plan, err := ParsePlan(fmt.Appendf(nil, `{"target":"http://%s","connections":%d,%s,"duration_s":2,"operations":[{"name":"home","path":"/"}]}`,

@@ -28,7 +28,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: "
 	for name, c := range map[string]struct {
 		answer    func(net.Conn, string, int) bool
-		kind      string // of the errors; empty: timeouts
+		kind      string // kind of the errors; empty: timeouts
 		completed bool
 	}{
 		"reset":                {reset, "connection reset by peer", false},

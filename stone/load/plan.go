@@ -69,7 +69,7 @@ type Plan struct {
 	Operations      []request.Operation `json:"operations"`
 	Enough          <-chan os.Signal    `json:"-"` // ends the run early, with the results of what was sent until then; nil: nothing does
 	given           json.RawMessage     // the file's own text, for the summary
-	scheme          string              // of the target
+	scheme          string              // scheme of the target
 	host            string              // host:port of the target
 	compiled        []*request.Compiled // Operations, ready to render; shared by all mixes
 	lookup          lookup
@@ -82,7 +82,7 @@ type Script struct {
 	Path    string            `json:"path"`
 	Args    []string          `json:"args"`
 	Env     map[string]string `json:"env"`      // what os.getenv finds before the environment itself
-	URLPath string            `json:"url_path"` // of the URL that wrk would be given: wrk.path
+	URLPath string            `json:"url_path"` // path of the URL that wrk would be given: wrk.path
 }
 
 // Member is one of the load workers that drive a plan together: its name, and the command that starts `stone load
@@ -90,7 +90,7 @@ type Script struct {
 type Member struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command"`
-	CPUs    []int    `json:"cpus"` // of that machine, instead of the plan's
+	CPUs    []int    `json:"cpus"` // CPUs of that machine, instead of the plan's
 }
 
 // loop is the plan's loop: open or closed.

@@ -16,9 +16,9 @@ import (
 	"loadstone.dev/stone/load/transport"
 )
 
-const mostConnections = 1_000_000 // of all load workers together; checkPorts has what one can have
+const mostConnections = 1_000_000 // for all load workers together; checkPorts knows what one can have
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // of a member
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // form of a member's name
 
 // check looks at everything in turn; the first mistake is returned.
 func (p *Plan) check() error {

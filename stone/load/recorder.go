@@ -90,7 +90,7 @@ type recorder struct {
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
 	missed    int64                     // slots of paced clients
-	counted   *result.Counted           // of a closed loop that ends by its number of requests; nil: others
+	counted   *result.Counted           // set for a closed loop that ends by its number of requests; else nil
 	bytes     int64                     // received, of everything
 	log       *requestLog               // a record of each request, nil: none
 	free      chan *result.Interval     // emptied intervals come back here

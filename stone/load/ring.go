@@ -15,7 +15,7 @@ type rendered struct {
 	measured bool
 	begins   *request.Compiled // a session, of which it is the first step
 	session  *session          // the one that it is a later step of
-	client   *client           // of a closed loop, whose turn it is
+	client   *client           // client of a closed loop whose turn it is
 	delay    int64             // ns that a script puts before it
 	data     []byte
 }

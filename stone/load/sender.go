@@ -7,11 +7,11 @@ import (
 
 // sender has the requests that a thread is to send, in the order in which they are due.
 type sender struct {
-	number   uint64 // of this thread among the `total` of all load workers
+	number   uint64 // number of this thread among the `total` of all load workers
 	total    uint64
 	schedule schedule.Schedule
 	source   source
-	numbers  numbering // of its requests
+	numbers  numbering // numbers its requests
 	ring     *ring
 	turns    turns        // what goes out besides the ring's
 	mix      *request.Mix // renders the later steps of sessions; nil for a script

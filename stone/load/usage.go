@@ -28,7 +28,7 @@ type usage struct {
 	bytesFrom, bytesTo     int64 // received
 	sentFrom, sentTo       int64
 	delayFrom, delayTo     int64    // waited for a CPU
-	schedstat              *os.File // of the thread; nil where the kernel has none
+	schedstat              *os.File // the thread's file; nil where the kernel has none
 	started, ended         bool
 	sampledAt, sampledBusy int64   // at the end of the last interval
 	latest                 float64 // the busy share of that

@@ -78,7 +78,7 @@ func credential(name string) (*syscall.Credential, error) {
 	if name == "" || os.Geteuid() != 0 {
 		return nil, nil
 	}
-	if number, err := strconv.ParseUint(name, 10, 32); err == nil { // of a deployment; no account has it
+	if number, err := strconv.ParseUint(name, 10, 32); err == nil { // the uid of a deployment; no account has it
 		return &syscall.Credential{Uid: uint32(number), Gid: uint32(number)}, nil
 	}
 	account, err := user.Lookup(name)

@@ -53,9 +53,9 @@ type Facts struct {
 	Boot            string     `json:"boot"`
 	UID             int        `json:"uid"`
 	CPUs            []int      `json:"cpus"`       // those that this process may use
-	Processors      int        `json:"processors"` // of the machine
+	Processors      int        `json:"processors"` // all of the machine's
 	CPUModel        string     `json:"cpu_model"`
-	Governor        string     `json:"governor"` // of the first processor's speed; empty where the kernel does not set it
+	Governor        string     `json:"governor"` // frequency governor of the first processor; empty where the kernel does not set it
 	Load            float64    `json:"load"`     // average of one minute
 	Memory          uint64     `json:"memory"`
 	MemoryAvailable uint64     `json:"memory_available"`

@@ -25,7 +25,7 @@ type Fault struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy"`
-	Owner   string `json:"owner,omitempty"` // of the deployment in whose place the requested one cannot be
+	Owner   string `json:"owner,omitempty"` // owner of the deployment that holds the place
 }
 
 func (f *Fault) Error() string { return f.Message }

@@ -26,14 +26,14 @@ type Options struct {
 	Sys   string // the machine's /sys
 	// Cgroup is where the machine's control groups are mounted; wherever Proc says, where empty.
 	Cgroup  string
-	Version string // of this program
+	Version string // this program's version
 }
 
 // Node is one machine, for one client.
 type Node struct {
 	Options
 	groups  *groups.Kernel
-	reader  func() (*counters.Host, error) // of the kernel; opened on first use
+	reader  func() (*counters.Host, error) // the kernel's counters; opened on first use
 	forker  forker
 	keeper  *keeper
 	puts    puts

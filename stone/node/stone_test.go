@@ -79,7 +79,7 @@ func startNode(t testing.TB, state string, options ...string) *client {
 	}
 	t.Cleanup(func() { c.close() })
 	var hello Hello
-	line, _ := c.out.ReadBytes('\n') // of a node that says nothing it is empty
+	line, _ := c.out.ReadBytes('\n') // empty if the node prints nothing
 	conforms(t, "$defs/Hello", line)
 	if err := json.Unmarshal(line, &hello); err != nil || hello.Event != "hello" || hello.PID != c.command.Process.Pid {
 		t.Fatalf("%q: %v", line, err)

@@ -39,7 +39,7 @@ type Sender struct {
 // mostReplicas are distinguished: names come from outside.
 const (
 	mostReplicas    = 10_000
-	mostSenderBytes = 256 // of the name of each; the rest is cut off, as metadata may have megabytes
+	mostSenderBytes = 256 // longest name of a sender; the rest is cut off, as metadata may have megabytes
 )
 
 // ledger keeps the counters that senders report. Their numbers count from the start of a process, those of a trial from its begin.

@@ -35,7 +35,7 @@ const (
 	exportMethod  = "Export"
 	exportPath    = "/" + exportService + "/" + exportMethod
 
-	mostRequestBytes = 64 << 20 // of a request, unpacked
+	mostRequestBytes = 64 << 20 // size of a request, unpacked
 	mostStreams      = 8        // requests at a time on a connection
 	window           = 256 << 10
 	comeAgain        = time.Second // when to try refused spans again

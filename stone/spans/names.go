@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	mostNameBytes = 1 << 10  // of one name; the rest is cut off
+	mostNameBytes = 1 << 10  // longest name; the rest is cut off
 	mostNames     = 16 << 20 // bytes of all names of a trial: a service that puts ids into names must not fill the memory
 
 	noName    = uint32(0) // ""

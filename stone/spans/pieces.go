@@ -25,7 +25,7 @@ const (
 	blockCounts = 'c' // Counts so far, JSON
 	blockBytes  = 1 + 8 + 4
 
-	mostSmallBlock = 1 << 30 // of names and counts, that are read whole
+	mostSmallBlock = 1 << 30 // for names and counts, which are read whole
 )
 
 var checksum = crc32.MakeTable(crc32.Castagnoli)

@@ -42,7 +42,7 @@ type trial struct {
 	alone   bool // whether a batch that is a piece of its own waits to be written
 	full    chan []span
 	pieces  *pieces
-	failed  error // of writing: nothing is taken any more
+	failed  error // set once writing failed: nothing is taken any more
 	written chan struct{}
 }
 

@@ -41,7 +41,7 @@ func Merge(path string, files []string) (counts Counts, err error) {
 type part struct {
 	file *os.File
 	rows *parquet.GenericReader[Row]
-	read []Row // of which the first is the next
+	read []Row // rows that were read; the first is the next
 	room []Row
 }
 

@@ -27,7 +27,7 @@ type Server struct {
 	kind    Kind
 	limit   int
 	handle  Handler
-	turn    chan struct{} // of a REP; those who wait for it get it in the order in which they came
+	turn    chan struct{} // turn of a REP; waiters get it in the order in which they came
 	context context.Context
 	cancel  context.CancelFunc
 

@@ -62,7 +62,7 @@ const (
 	mostFrames     = 64
 	mostSkipped    = 64 << 20 // bytes of a message beyond the limit that are read to answer its sender
 	longestCommand = 1 << 10
-	longestContext = 16 // of a PING
+	longestContext = 16 // longest context of a PING
 )
 
 // Conn is a connection after the handshake. One goroutine may read and one write at a time.

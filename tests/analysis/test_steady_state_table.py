@@ -34,7 +34,7 @@ def log(file: Path, intervals: list[tuple[float, float, str, list[float]]]) -> P
 
 
 def test_times_are_those_of_the_steps_that_are_left():
-    """Of 100 steps of 0.1 s the first ten are slow and every other one of them is empty."""
+    """The first ten of 100 steps of 0.1 s are slow, and every other one of them is empty."""
     series = [None if step % 2 else 80.0 for step in range(20)] + [10.0] * 80
     judged = steady_state_table.judge(Series(step_s=0.1, mean_ms=tuple(series)))
     assert judged is not None and judged.state.stationary

@@ -47,7 +47,7 @@ class Placed:
         return False
 
     def inside(self) -> None:
-        """Of this machine."""
+        """None: seeding runs on this machine."""
 
     def inner(self, service: str, port: str) -> list[str]:
         return [f"10.0.0.{item.index}:{item.ports[port]}" for item in self.deployment.of(service)]

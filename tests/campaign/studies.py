@@ -16,7 +16,7 @@ from tests.support.users import LOADSTONE, User, ours
 
 
 def name(user: User) -> str:
-    """Of a user's study, and so of its deployments and control groups: of no other test that runs now."""
+    """The name of a user's study, and so of its deployments and control groups; no other test that runs now has it."""
     return f"campaign-{zlib.crc32(bytes(user.home)):08x}"
 
 

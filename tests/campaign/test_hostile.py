@@ -23,7 +23,7 @@ from tests.support.users import LOADSTONE, wait
 pytestmark = [pytest.mark.system, pytest.mark.long]
 
 MOST_MB = 128
-"""Of the generator and of the desk, many times what they need for a harmless application."""
+"""The most memory of the generator and of the desk, many times what they need for a harmless application."""
 WITHIN_S = 90
 LOG_MB = 200
 FORKS = 500

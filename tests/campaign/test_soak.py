@@ -46,7 +46,7 @@ class Held:
 
     @classmethod
     def of(cls, user: User, desk: psutil.Process) -> Held:
-        """Of a run and all that it has started."""
+        """What a run and all that it has started hold."""
         running = desk.children(recursive=True)
         node = next(child for child in desk.children() if child.name() == "stone" and "node" in child.cmdline())
         return cls(

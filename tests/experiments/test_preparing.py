@@ -13,7 +13,7 @@ from loadstone.model.errors import InputError
 from loadstone.model.inventory import Inventory, InventoryHost
 
 ELSEWHERE, HERE = "127.0.0.2", "127.0.0.1"
-"""Of a host that this machine reaches, and the address by which it does."""
+"""A host that this machine reaches, and the address by which it does."""
 
 
 def inventory(*roles: list[str], address: str = ELSEWHERE) -> Inventory:

@@ -165,7 +165,7 @@ def test_limits_and_counters_through_the_cluster_s_own_client(orchestrator: Cont
 
 
 def switch_memory_limit_off(found: FoundReplica) -> None:
-    """Of its container, and of what Kubernetes puts around it."""
+    """Its container's limit, and that of what Kubernetes puts around it."""
     container = groups.of_container(found.container)
     groups.lift(container, "memory")
     groups.lift([place.parent for place in container], "memory")

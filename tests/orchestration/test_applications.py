@@ -95,7 +95,7 @@ def test_the_files_are_the_same_each_time() -> None:
 @each
 @pytest.mark.parametrize("application", ["docstore", "shop"])
 def test_golden(application: str, orchestrator: str) -> None:
-    """Of the applications with tasks, folders of data and entries of their workloads."""
+    """The applications with tasks, folders of data and entries of their workloads."""
     compare(f"{orchestrator}/{application}-baseline", files(deployment(application, orchestrator), orchestrator))
 
 

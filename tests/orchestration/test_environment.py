@@ -24,7 +24,7 @@ REAL, GUEST = facts(), facts(guest=True)
 SHARED = "a container with its machine's {} namespace"
 DISK, MEMORY = Mounted(point="/", type="ext4"), Mounted(point="/tmp", type="tmpfs")
 INSIDE = facts(namespaces={"pid": "node"})
-"""Of a machine whose node runs in a container."""
+"""Facts of a machine whose node runs in a container."""
 
 
 def rows(

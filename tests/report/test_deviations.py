@@ -16,7 +16,7 @@ SCALED = {"here": {"trial": {"duration": "3s"}, "profile": "default"}, "paper": 
 
 
 def found(tmp_path: Path, scale: str = "here", reproduces: str | None = "vanderputten2024") -> list[DeviationRow]:
-    """Of a run of the part ``rates``, which repeats less here."""
+    """The deviations of a run of the part ``rates``, which repeats less here."""
     whole = Synthetic(rates=[100], name="whole").write(tmp_path)
     part = whole.rename(whole.parent / "rates")
     (part.parent / parts.FILE).write_text(json.dumps({"parts": ["first", "rates"], "scale": scale}))

@@ -29,7 +29,7 @@ PUBLISHED = {
 }
 """Published median in us by span."""
 SLEEP_US = 36.0
-"""Of SleepTask at no delay, in the trace that the study shows; no table has it."""
+"""The median of SleepTask at no delay, in the trace that the study shows; no table has it."""
 SPANS = {
     f"{service} {operation}": (PUBLISHED.get(f"{service} {operation}", SLEEP_US), (service, operation))
     for service, operation in shop_spans.made()

@@ -14,12 +14,12 @@ _ROOT = Path("/sys/fs/cgroup")
 
 
 def folders(group: str) -> list[Path]:
-    """Of a group, by its path below each hierarchy; those that are there."""
+    """The folders of a group, by its path below each hierarchy; those that are there."""
     return [point / group for point in _hierarchies() if (point / group).is_dir()]
 
 
 def of_container(identity: str) -> list[Path]:
-    """Of the container of that id, wherever its engine put it."""
+    """The folders of the container of that id, wherever its engine put it."""
     found = (Path(at, name) for point in _hierarchies() for at, names, _ in os.walk(point) for name in names)
     return [folder for folder in found if identity in folder.name]
 

@@ -19,26 +19,26 @@ _CONTAINER = "0123456789abcdef" * 4
 
 
 def in_container(files: Mounted | None = None, **namespaces: Owner) -> ReplicaEnvironment:
-    """Of a replica in a container, with other owners of namespaces where they are given."""
+    """The environment of a replica in a container, with other owners of namespaces where they are given."""
     owners: dict[str, Owner] = {"mnt": "own", "pid": "own", "net": "own", "user": "kernel", **namespaces}
     return ReplicaEnvironment(container=_CONTAINER, namespaces=owners, files=files)
 
 
 def of_process(files: Mounted | None = None, **namespaces: Owner) -> ReplicaEnvironment:
-    """Of a process that no engine started, with other owners of namespaces where they are given."""
+    """The environment of a process that no engine started, with other owners of namespaces where they are given."""
     owners: dict[str, Owner] = {"mnt": "node", "pid": "kernel", "net": "node", **namespaces}
     return ReplicaEnvironment(container="", namespaces=owners, files=files)
 
 
 def standing(limits: InForce | None, usage: Used | None, environment: ReplicaEnvironment | None = None) -> Standing:
-    """Of a replica that could be read, in a container where nothing else is given."""
+    """The standing of a replica that could be read, in a container where nothing else is given."""
     return Standing(
         absent="", limits=limits, usage=usage, environment=environment or in_container(), events=None, io=None
     )
 
 
 def facts(guest: bool = False, boot: str = "b007", namespaces: Mapping[str, Owner] | None = None) -> Facts:
-    """Of a machine with two cores; ``guest``: it is virtual."""
+    """Facts of a machine with two cores; ``guest``: it is virtual."""
     return Facts(
         hostname="lab-1",
         kernel="6.1.0",

@@ -174,7 +174,7 @@ def test_a_stall_of_the_server_stays_the_servers(tmp_path: Path) -> None:
 
 
 def test_a_hog_on_its_cpu_is_named(tmp_path: Path) -> None:
-    """Of the CPU that eight hogs leave, 0.2 % by its niceness, the load thread needs several times as much."""
+    """Eight hogs leave 0.2 % of the CPU by their niceness; the load thread needs several times as much."""
     cpu = min(os.sched_getaffinity(0))
     summary, verdict = trial(tmp_path, {"p99": "100ms"}, hogs(8, cpu, 3, nice=19), cpus=[cpu], wait="precise")
     assert verdict.verdict == "invalid"

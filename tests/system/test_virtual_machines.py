@@ -73,7 +73,7 @@ def write(user: User, study: dict[str, Any]) -> None:
 
 
 def valid(rows: list[dict[str, Any]]) -> list[bool]:
-    """Of each trial, whether it went well and requests were answered; on processors of software, in whatever time."""
+    """Whether each trial went well and requests were answered; on processors of software, in whatever time."""
     return [row["verdict"] != "invalid" and bool(row["completed"]) for row in rows]
 
 

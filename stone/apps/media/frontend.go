@@ -33,7 +33,7 @@ type frontend struct {
 
 	site     web.Site
 	sessions web.Sessions
-	tokens   accounts.Tokens // of sessions with the pages
+	tokens   accounts.Tokens // tokens of sessions with the pages
 	pages    web.Pages
 	quirks   bool
 }

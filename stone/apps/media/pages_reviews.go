@@ -17,7 +17,7 @@ const reviewsAPage = 25
 // shown is a review on a page.
 type shown struct {
 	*idl.Review
-	Title string // of its film, where the page is not the film's
+	Title string // title of its film, where the page is not the film's
 }
 
 // stretch is the reviews that a page shows.

@@ -23,7 +23,7 @@ const cacheWrites = 16
 // read, as published.
 type shelf[K int64 | string, T any] struct {
 	what      string // they are, for messages
-	field     string // of the id, which is unique
+	field     string // field of the id, which is unique
 	id        func(*T) K
 	documents documents.Collection
 	cache     *service.Cached // id -> JSON

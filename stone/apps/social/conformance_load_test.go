@@ -162,7 +162,7 @@ func (s *subject) expectPost(t *testing.T, post map[string]any, author, mentione
 		if _, err := fmt.Sscan(fmt.Sprint(post[name]), &number); err != nil || number <= 0 || post[name] != s.id(number) {
 			t.Errorf("%s %v", name, post[name])
 		}
-		if name == "timestamp" && number < before.Add(-time.Hour).UnixMilli() { // of another host's clock
+		if name == "timestamp" && number < before.Add(-time.Hour).UnixMilli() { // by another host's clock
 			t.Errorf("timestamp %d is long before %v", number, before)
 		}
 	}

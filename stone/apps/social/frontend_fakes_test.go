@@ -35,7 +35,7 @@ type network struct {
 	posts []*idl.Post // the oldest first
 	files map[string]string
 	calls []string // the calls, with their arguments
-	fail  error    // of every call
+	fail  error    // returned by every call
 }
 
 // newFrontend is a front end over a network, and the address of both.

@@ -77,7 +77,7 @@ type ring struct {
 	bufferRing              []byte
 	bufferTail              uint16
 	bufferLast              *uint16
-	wait                    unix.Timespec // of the call in hand; here, because what the kernel reads must not move
+	wait                    unix.Timespec // timeout of the call in hand; here, because what the kernel reads must not move
 	argument                waitArgument
 }
 

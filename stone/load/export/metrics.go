@@ -21,7 +21,7 @@ type Snapshot struct {
 	Sent       int64
 	Completed  int64
 	InFlight   int64
-	CPUShare   float64      // of the busiest load thread, 0 to 1
+	CPUShare   float64      // CPU of the busiest load thread, 0 to 1
 	Lateness   Distribution // from the intended to the actual send
 	Operations []OperationSnapshot
 }

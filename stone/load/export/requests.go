@@ -19,12 +19,12 @@ type Request struct {
 	Scheduled int64
 	Sent      int64 // or Never
 	Ended     int64 // when its outcome was known, or Never
-	Status    int32 // of its answer; 0: there was none
+	Status    int32 // status of the answer; 0: there was none
 	Outcome   string
-	Bytes     int64 // of its answer
+	Bytes     int64 // size of the answer
 	Thread    int32 // the load thread, numbered over all load workers
-	Client    int32 // of a closed loop, from 1; 0: none
-	Iteration int32 // of that client, from 1; 0: none
+	Client    int32 // client of a closed loop, from 1; 0: none
+	Iteration int32 // iteration of that client, from 1; 0: none
 }
 
 // row is a Request with null where there is nothing to tell.

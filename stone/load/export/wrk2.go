@@ -26,7 +26,7 @@ type Text struct {
 	URL         string
 	Threads     int
 	Connections int
-	Duration    time.Duration  // of the measured window
+	Duration    time.Duration  // length of the measured window
 	Latency     *hdr.Histogram // ns from the intended time, of every request of the window
 	Rates       *hdr.Histogram // answers/s of one thread, a value for each thread and whole second; nil: no line
 	Answers     int64          // whole answers, of any status, that came in the window

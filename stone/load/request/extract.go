@@ -17,7 +17,7 @@ const extractMost = 8 << 10
 type extractor struct {
 	name   string // what later steps call it
 	source string
-	key    string   // of a header, in lower case, or of a cookie
+	key    string   // name of a header, in lower case, or of a cookie
 	path   []string // in a JSON body
 }
 

@@ -56,7 +56,7 @@ type Response struct {
 	partial   []byte // the beginning of a line whose end is not here yet
 	Example   []byte
 	Last      *LastHead
-	Size      int64 // of the body so far
+	Size      int64 // length of the body so far
 	Most      int64 // how much of the body is kept
 	KeepHead  bool
 	Body      []byte // its first bytes

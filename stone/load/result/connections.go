@@ -8,10 +8,10 @@ import (
 // Connections is how connecting went, the warm-up and what came before it included.
 type Connections struct {
 	Requested   int      `json:"requested"`   // to be made before the start
-	Made        int      `json:"made"`        // of those
+	Made        int      `json:"made"`        // how many of those were made
 	Connects    int64    `json:"connects"`    // attempts until the end
-	Failed      int64    `json:"failed"`      // of those
-	Local       int64    `json:"local"`       // of those, for want of files, ports or memory on the generator's machine
+	Failed      int64    `json:"failed"`      // failed attempts
+	Local       int64    `json:"local"`       // failed attempts for want of files, ports or memory on the generator's machine
 	Why         string   `json:"why"`         // the first of those
 	Addresses   []string `json:"addresses"`   // that the target's and the replicas' names stand for
 	Unreachable []string `json:"unreachable"` // others that they stand for, which accepted no connection before the start

@@ -54,7 +54,7 @@ type KindFindings struct {
 	Good     int64         `json:"good"` // completed within the SLO
 	Own      ByGenerator   `json:"own"`
 	All      All           `json:"all"`
-	Intended Histogram     `json:"intended"` // of answers alone
+	Intended Histogram     `json:"intended"` // good answers alone
 	Service  Histogram     `json:"service"`
 	Unheard  map[int]int64 `json:"unheard"` // requests without a good answer, by thousandths of the window
 }
@@ -78,7 +78,7 @@ type Abort struct {
 type Effort struct {
 	CPUNs         int64     `json:"cpu_ns"`
 	CPUShare      float64   `json:"cpu_share"`
-	SendingNs     int64     `json:"sending_ns"`   // of the load threads in the window
+	SendingNs     int64     `json:"sending_ns"`   // CPU time of the load threads in the window
 	SendingSent   int64     `json:"sending_sent"` // what they sent in it
 	Sent          int64     `json:"sent"`         // warm-up included
 	Wait          string    `json:"wait"`

@@ -16,7 +16,7 @@ import (
 type Identity struct {
 	Plan     json.RawMessage      `json:"plan"`     // as given
 	Files    map[string]string    `json:"files"`    // SHA-256 by path
-	Arrivals schedule.ArrivalSpan `json:"arrivals"` // of all workers together
+	Arrivals schedule.ArrivalSpan `json:"arrivals"` // arrivals of all workers together
 }
 
 // ownKeys are the keys of a plan that each worker may have its own value of.

@@ -21,14 +21,14 @@ type WorkerSummary struct {
 	Name              string   `json:"name,omitempty"`
 	Sent              int64    `json:"sent"`
 	Completed         int64    `json:"completed"`
-	P99Ms             *float64 `json:"p99_ms"` // of its own requests, from the intended send time; null without any, or if it is that of one without a good answer
+	P99Ms             *float64 `json:"p99_ms"` // from the intended send time, its own requests alone; null without any, or if a request without a good answer has that rank
 	OwnLatenessP99    float64  `json:"own_lateness_p99_ms"`
 	Connects          int64    `json:"connects"` // from before the start on
 	CPUS              float64  `json:"cpu_s"`
 	CPUShare          float64  `json:"cpu_share"`
 	ClockOffsetUs     *float64 `json:"clock_offset_us"`     // how far its clock is ahead; null: not measured
 	ClockErrorUs      *float64 `json:"clock_error_us"`      // the offset is right to within that, either way
-	ReferenceBeforeMs *float64 `json:"reference_before_ms"` // of the reference loop, before the run and after it; null likewise
+	ReferenceBeforeMs *float64 `json:"reference_before_ms"` // time of the reference loop before and after the run; null likewise
 	ReferenceAfterMs  *float64 `json:"reference_after_ms"`
 }
 

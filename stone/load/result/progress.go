@@ -24,10 +24,10 @@ type Progress struct {
 	CPUShare    float64  `json:"cpu_share"`
 
 	From    float64 `json:"from,omitempty"`    // when the requests begin that are counted here
-	Counted int64   `json:"counted,omitempty"` // of those, how many have their outcome
+	Counted int64   `json:"counted,omitempty"` // how many of those have their outcome
 	Planned int64   `json:"planned,omitempty"` // how many there will be; 0: the window ends by the time
 
-	Latency  *Histogram `json:"latency,omitempty"` // of the interval; for a coordinator, who adds them up
+	Latency  *Histogram `json:"latency,omitempty"` // the interval's latencies; a coordinator adds them up
 	Lateness *Histogram `json:"lateness,omitempty"`
 }
 

@@ -36,7 +36,7 @@ type Summary struct {
 	Batches           []Batch            `json:"batches"`
 	Series            Series             `json:"series"`
 	SlotsMissed       *int64             `json:"slots_missed,omitempty"` // with a pace only
-	Iterations        *IterationsSummary `json:"iterations,omitempty"`   // of a closed loop that ends by its number of requests
+	Iterations        *IterationsSummary `json:"iterations,omitempty"`   // set for a closed loop that ends by its number of requests
 	Generator         Generator          `json:"generator"`
 	Aborted           *Aborted           `json:"aborted"`
 }
@@ -132,7 +132,7 @@ type Generator struct {
 	OwnLatenessP99  float64         `json:"own_lateness_p99_ms"`     // after a connection was free, too
 	OwnLatenessSLO  *float64        `json:"own_lateness_slo_ms"`     // at the SLO's percentile, null without one
 	RunDelayS       *float64        `json:"run_delay_s"`             // that load threads could run and got no CPU, in the window; null: the kernel does not tell
-	RunDelayShare   *float64        `json:"run_delay_share"`         // of the window, of the thread that waited longest
+	RunDelayShare   *float64        `json:"run_delay_share"`         // share of the window; the thread that waited longest
 	ScriptStarved   int64           `json:"script_starved"`          // requests that were due before they were made
 	ScriptLost      int64           `json:"script_lost"`             // answers that a script's response() never saw
 	RequestsLost    *int64          `json:"requests_lost,omitempty"` // records that requests.parquet lacks, where there is one

@@ -25,9 +25,9 @@ const (
 // independent and uniform, so each half of the block's time has a binomial number of them, and so on down to a few,
 // which are drawn. Every half has random numbers of its own: who looks at one need not look at the others.
 type unitPoisson struct {
-	random rand.PCG // of the blocks
+	random rand.PCG // generator of the blocks
 	blocks uint64   // passed or entered
-	start  float64  // of the block
+	start  float64  // start of the block
 	end    float64
 
 	first uint64            // number of the first arrival of the leaf

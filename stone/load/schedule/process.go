@@ -93,7 +93,7 @@ func (z zipfSpaced) due(c *Cursor, n uint64) float64 {
 // one Poisson process of the mean rate are moved to where the states' rates put them, which keeps it Poisson.
 type modulated struct {
 	mean   float64   // gap, ns on the even scale
-	speeds []float64 // of each state: its rate relative to the mean rate
+	speeds []float64 // rate in each state, relative to the mean rate
 	dwells []float64 // mean time that each lasts, ns
 	cycle  float64   // the sum of the dwells
 }

@@ -11,7 +11,7 @@ import (
 // before it plays the beginning of the trace too, stretched by the ramp.
 type replay struct {
 	offsets []int64 // ns since the trace's first request, ascending; shared by all cursors
-	stretch float64 // of the trace's time: less than 1 is faster
+	stretch float64 // factor on the trace's time: less than 1 is faster
 	warmup  uint64  // requests of the warm-up
 	from    float64 // where the measured window begins on the even scale, ns
 }

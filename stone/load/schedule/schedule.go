@@ -72,7 +72,7 @@ type Cursor struct {
 	upcoming uint64 // the next request's number
 	stride   uint64 // from one request to the next
 	memory   memory
-	phase    int    // of the course, that the request falls into
+	phase    int    // phase of the course that the request falls into
 	N        uint64 // the request's number
 	At       int64  // its due time, whole ns
 }

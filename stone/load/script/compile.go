@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxDepth    = 10_000 // of nested expressions and blocks; the compiler recurses
-	maxOperands = 50     // of one call of joinName
+	maxDepth    = 10_000 // depth of nested expressions and blocks; the compiler recurses
+	maxOperands = 50     // operands of one call of joinName
 	joinName    = "(..)" // no script can use this name
 )
 

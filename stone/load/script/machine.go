@@ -16,11 +16,11 @@ type machine struct {
 	wrk     *lua.LTable
 	files   *lua.LTable // the metatable of files
 	within  bool        // init() runs
-	scratch []byte      // of functions that call nothing in Lua while they use it
+	scratch []byte      // for functions that call nothing in Lua while they use it
 }
 
 const (
-	maxCalls  = 8192    // of functions within functions
+	maxCalls  = 8192    // depth of functions within functions
 	maxValues = 1 << 20 // on the stack: unpack() of a large table needs them
 )
 

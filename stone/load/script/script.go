@@ -22,10 +22,10 @@ type Options struct {
 	Args               []string          // args[1] and on of init(args); args[0] is the URL
 	Env                map[string]string // what os.getenv finds
 	Results            string            // the folder that the script may write in; empty: none
-	Seed               uint64            // of math.random, together with Thread
+	Seed               uint64            // seeds math.random, together with Thread
 	Thread             int               // number of the load thread, 0 for the first; unlike in all other threads of the run
-	Scheme, Host, Port string            // of the URL; Port may be empty
-	URLPath            string            // of the URL: wrk.path ("/" when empty)
+	Scheme, Host, Port string            // parts of the URL; Port may be empty
+	URLPath            string            // path of the URL: wrk.path ("/" when empty)
 	Addresses          []string          // host:port of all that is loaded: wrk.addrs; the script cannot choose others
 	Output             io.Writer         // where print and io.write go; os.Stderr when nil
 
@@ -33,7 +33,7 @@ type Options struct {
 	// done(), and setup() sees them in the order in which they are opened.
 	First *Script
 
-	deadline time.Duration // of one call into Lua
+	deadline time.Duration // bounds one call into Lua
 	memory   uint64        // bytes that the heap may grow by during one call
 }
 

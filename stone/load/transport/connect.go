@@ -50,7 +50,7 @@ type connector struct {
 	config  *tls.Config // nil without TLS
 	counts  *connects
 
-	shortest, longest time.Duration // of the rests
+	shortest, longest time.Duration // bounds of the back-off
 	latest            time.Time     // when the latest attempt began
 	rest              time.Duration // between it and the next one
 	failed            error         // why it failed; nil if it did not

@@ -14,7 +14,7 @@ type link struct {
 	connector *connector
 	mutex     sync.Mutex
 	failed    error
-	begun     *preface // of the last connection
+	begun     *preface // preface of the last connection
 }
 
 func (l *link) connect(ctx context.Context, _ string) (net.Conn, error) {

@@ -83,7 +83,7 @@ type Dialer struct {
 	scheme   string
 	host     string      // host[:port] of the target, the :authority of requests
 	config   *tls.Config // nil without TLS
-	schema   *schema     // of gRPC only
+	schema   *schema     // set for gRPC only
 	counts   connects
 	tried    atomic.Bool // with a connection for each call: one has been made, to see whether that works
 }

@@ -51,7 +51,7 @@ func run(
 	c.enough = enough
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.cancel(nil)
-	_ = os.RemoveAll(c.parts) // of an earlier run
+	_ = os.RemoveAll(c.parts) // left by an earlier run
 	if err := c.run(ctx); err != nil {
 		_ = os.RemoveAll(c.parts)
 		return nil, err
@@ -77,7 +77,7 @@ type crew struct {
 	watch   io.Writer        // which never blocks
 	enough  <-chan os.Signal // ends the run early
 
-	mutex   sync.Mutex // of the rest, of the members' links and of what they have sent
+	mutex   sync.Mutex // guards the rest, the members' links and what they have sent
 	aborted bool
 	begun   bool // the window of a loop that ends by its number of requests
 }

@@ -33,7 +33,7 @@ func sendFile(l *link, path, name string) error {
 type inbox struct {
 	place func(name string) (path string, err error)
 	open  *os.File
-	name  string // of the file that is open
+	name  string // name of the open file
 }
 
 // keep writes a piece. The first one opens its file, an empty one closes it.

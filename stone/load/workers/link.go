@@ -49,12 +49,12 @@ type message struct {
 	Plan        json.RawMessage  `json:"plan,omitempty"`
 	Identity    *result.Identity `json:"identity,omitempty"`
 	Planned     int64            `json:"planned,omitempty"`
-	ReferenceMs float64          `json:"reference_ms,omitempty"` // of the reference loop, before the run and after it
+	ReferenceMs float64          `json:"reference_ms,omitempty"` // time of the reference loop, before and after the run
 	Progress    *result.Progress `json:"progress,omitempty"`
 	Violations  int64            `json:"violations,omitempty"`
-	Name        string           `json:"name,omitempty"` // of a file; of an edge
+	Name        string           `json:"name,omitempty"` // name of a file or of an edge
 	Data        []byte           `json:"data,omitempty"`
-	Class       string           `json:"class,omitempty"` // of a failure: see failures.go
+	Class       string           `json:"class,omitempty"` // class of a failure: see failures.go
 	Text        string           `json:"text,omitempty"`
 }
 
@@ -67,7 +67,7 @@ const (
 // link is one side of a connection. Any goroutine may write, one may read.
 type link struct {
 	out    io.WriteCloser
-	mutex  sync.Mutex // of out
+	mutex  sync.Mutex // guards out
 	in     io.Closer
 	read   chan received
 	closed chan struct{}

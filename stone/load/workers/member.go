@@ -16,7 +16,7 @@ import (
 type member struct {
 	load.Member
 	number  int
-	folder  string // of its results
+	folder  string // where its results go
 	link    *link
 	process *process // nil: the link has none
 	outbox  *outbox

@@ -26,7 +26,7 @@ type worker struct {
 	link   *link
 	outbox *outbox
 	folder string            // private; all files are in it, and go with it
-	copies map[string]string // of the plan's files, by the path that the plan names
+	copies map[string]string // copies of the plan's files, by the path that the plan names
 }
 
 // Serve carries out one run for the coordinator at the other end of in and out. It returns when the run is over, when

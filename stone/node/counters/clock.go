@@ -30,7 +30,7 @@ type clock struct {
 	known   bool
 	offset  float64 // seconds that this clock is ahead of NTP's time
 	bound   float64 // seconds that it is off at most
-	problem error   // of the last answer, if it was of no use
+	problem error   // why the last answer was of no use
 }
 
 func (c *clock) read(r *reading) error {

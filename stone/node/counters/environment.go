@@ -32,7 +32,7 @@ const (
 // Mounted is a mount as a process sees it.
 type Mounted struct {
 	Point string `json:"point"`
-	Type  string `json:"type"` // of its file system
+	Type  string `json:"type"` // file system type
 }
 
 // kinds are the namespaces that a process has, as /proc/PID/ns names them.

@@ -30,7 +30,7 @@ type point struct {
 // reading is what collectors read at one time. Its memory is used again for the next.
 type reading struct {
 	points []point
-	text   []byte // of the file that was read last
+	text   []byte // contents of the last file
 }
 
 func (r *reading) put(subject, metric string, value float64) {

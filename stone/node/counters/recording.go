@@ -23,7 +23,7 @@ type Recording struct {
 	end   context.CancelFunc
 	ended chan struct{} // closed when nothing is read any more
 
-	mu      sync.Mutex // of what follows, and of a reading that is being made
+	mu      sync.Mutex // guards what follows, and a reading in progress
 	set     set
 	now     reading
 	table   *table

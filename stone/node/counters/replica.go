@@ -85,7 +85,7 @@ func containersOf(wanted map[string]Subject) []string {
 
 func openReplica(subject string, sources []source, at place, network *kernelFile) *replica {
 	r := &replica{subject: subject, network: network}
-	counted := map[string]bool{} // of metrics that have several sources, the first there is counts
+	counted := map[string]bool{} // a metric with several sources is counted from the first that is there
 	for _, source := range sources {
 		path := filepath.Join(at[source.controller], source.file)
 		if at[source.controller] == "" || counted[source.metric()] {
@@ -168,7 +168,7 @@ func (h *Host) inOwnNetwork(pid int) (own, known bool) {
 // firstMember is the lowest id of a process in a group; 0 if none.
 func firstMember(at place) int {
 	least := 0
-	members, _ := read(at["memory"], "cgroup.procs") // of a group that is gone there are none
+	members, _ := read(at["memory"], "cgroup.procs") // none if the group is gone
 	for member := range strings.Lines(members) {
 		if pid, err := strconv.Atoi(strings.TrimSpace(member)); err == nil && (least == 0 || pid < least) {
 			least = pid

@@ -22,7 +22,7 @@ const periodUS = 100_000
 // Kernel is the control groups of this machine.
 type Kernel struct {
 	interfaces          // nil where there is none
-	name       string   // of its version
+	name       string   // name of the cgroup version
 	points     []string // all mounts, those without limits too
 }
 

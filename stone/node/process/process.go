@@ -18,7 +18,7 @@ type Stat struct {
 	PID     int
 	State   byte
 	Parent  int
-	Group   int // of processes
+	Group   int // process group
 	Session int
 	Threads int
 	Started uint64 // ticks since boot

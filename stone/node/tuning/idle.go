@@ -45,7 +45,7 @@ func (c cstates) values(h Host, tuning Tuning) ([]value, error) {
 	}
 	if longest := tuning.CStates.Latency; longest != nil {
 		for _, state := range states {
-			if float64(state.latency) <= *longest*1e6+1e-6 { // of microseconds that are whole
+			if float64(state.latency) <= *longest*1e6+1e-6 { // both are whole microseconds
 				allowed = append(allowed, state.name)
 			}
 		}

@@ -36,7 +36,7 @@ type journal struct {
 // entry is a host that is tuned.
 type entry struct {
 	Version int     `json:"version"`
-	Boot    string  `json:"boot"` // of the kernel whose values these are: after a restart they are its own again
+	Boot    string  `json:"boot"` // boot ID of the kernel with these values: a restart brings back its own
 	Owner   Owner   `json:"owner"`
 	Tuning  Tuning  `json:"tuning"`
 	Values  []known `json:"values"`

@@ -196,7 +196,7 @@ func TestTheSnapshotIsOnTheDiskBeforeTheFirstChange(t *testing.T) {
 	if seen.Owner.PID != os.Getpid() || seen.Owner.Command != "loadstone run a.yaml" || seen.Boot == "" || seen.Boot != b.host.boot() {
 		t.Errorf("%+v", seen)
 	}
-	policy := b.host.cpu("cpufreq/policy3") // of a thread that goes off too, and what changes along
+	policy := b.host.cpu("cpufreq/policy3") // policy of a thread that is switched off, too; its values change along
 	for file, text := range map[string]string{
 		policy + "/scaling_governor":              "powersave",
 		policy + "/energy_performance_preference": "balance_power",

@@ -15,7 +15,7 @@ import (
 // mongoStore is a MongoDB server; a document's key is its _id.
 type mongoStore struct {
 	client  *mongo.Client
-	indexed sync.Map // of ensureUnique
+	indexed sync.Map // used by ensureUnique
 }
 
 func openMongo(address string) (Store, error) {
@@ -37,7 +37,7 @@ func (s *mongoStore) Close(ctx context.Context) error { return s.client.Disconne
 
 type mongoCollection struct {
 	collection *mongo.Collection
-	indexed    *sync.Map // of the store
+	indexed    *sync.Map // shared with the store
 }
 
 func (c *mongoCollection) EnsureIndex(ctx context.Context, field string, unique bool) error {

@@ -33,7 +33,7 @@ func unstorable(value reflect.Value) (path, reason string) {
 			return "", fmt.Sprintf("%d is above %d, the greatest whole number", number, math.MaxInt64)
 		}
 	case reflect.Pointer, reflect.Interface:
-		return unstorable(value.Elem()) // of nil: the invalid value, which has no kind
+		return unstorable(value.Elem()) // for nil: the invalid value, which has no kind
 	case reflect.Struct:
 		return unstorableField(value)
 	case reflect.Map:

@@ -200,7 +200,7 @@ func TestAPlainRequestStartsNoGoroutine(t *testing.T) {
 		}
 		defer connection.Close()
 		fmt.Fprintf(connection, "GET / HTTP/%s\r\nHost: h\r\n\r\n", version)
-		text := <-stacks // of the handler first, then of all others, of other tests too
+		text := <-stacks // the handler's stack first, then all others, other tests' too
 		number := strings.Fields(text)[1]
 		if strings.Contains(text, "startBackgroundRead in goroutine "+number+"\n") != background {
 			t.Errorf("HTTP/%s: %s", version, text)

@@ -49,7 +49,7 @@ const (
 // that every finding is.
 type Result struct {
 	Stores []Row     `json:"stores"`
-	Rows   []Finding `json:"rows"` // of mode Check
+	Rows   []Finding `json:"rows"` // results of the mode Check
 	OK     bool      `json:"ok"`
 }
 

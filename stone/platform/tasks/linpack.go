@@ -19,7 +19,7 @@ type Linpack struct {
 	order  int
 	matrix []float64 // by columns
 	right  []float64
-	norm   float64   // of the matrix: the largest sum of a row's absolute values
+	norm   float64   // infinity norm of the matrix: the largest sum of a row's absolute values
 	pool   sync.Pool // of *system
 }
 

@@ -61,7 +61,7 @@ func (l *Lists[D]) store(ctx context.Context, owner any, entry Entry) error {
 
 // Read returns the ids from start up to, not including, stop, counted from the newest.
 func (l *Lists[D]) Read(ctx context.Context, owner any, start, stop int) ([]int64, error) {
-	if stop <= start { // of which the end 0 would be the last element's to Redis
+	if stop <= start { // Redis would take the end 0 for the last element
 		return ids(nil), nil
 	}
 	var held *goredis.StringSliceCmd

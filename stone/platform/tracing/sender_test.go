@@ -118,7 +118,7 @@ func TestASlowCollectorCostsSpansButNoRequestTime(t *testing.T) {
 	service := startTracing(t, "rate", to.Address, 1, 4)
 	service.request()
 	<-arrived
-	for range 10 { // of which six find the queue full, at once
+	for range 10 { // six of them find the queue full, at once
 		service.request()
 	}
 	service.expect(t, 11, 6)

@@ -16,7 +16,7 @@ const visitorCookie = "visitor"
 // Sessions keeps a signed token in a cookie and makes tokens for forms out of it.
 type Sessions struct {
 	Cookie string // its name
-	Secret string // of the deployment
+	Secret string // the deployment's secret
 }
 
 // Token is the token that came with a request, empty if none did. Whether it is genuine is for its signer to say.

@@ -72,7 +72,7 @@ type flood struct {
 	senders int64
 	start   time.Time
 	found   tally
-	lock    sync.Mutex // of found
+	lock    sync.Mutex // guards found
 }
 
 // send offers batches, each due at its time, by connections*atOnce senders in turn.

@@ -17,7 +17,7 @@ def simulated(seed: int, level: float, at: int, noise: float, count: int = 40) -
 
 
 def test_equal_runs_have_no_change() -> None:
-    """Of 100 series of 40 runs without a change, hardly any has one."""
+    """Hardly any of 100 series of 40 runs without a change has one."""
     wrong = sum(bool(changes(simulated(seed, 0.0, 0, 0.03), NOTHING_KNOWN)) for seed in range(100))
     assert wrong <= 5
 

@@ -65,7 +65,7 @@ def test_offsets_add_up_along_calls(truth: TraceAnalysis, folder: Path) -> None:
 
 
 def test_calls_that_were_given_up_do_not_shift_clocks(folder: Path) -> None:
-    """Of 4 % the client gave up before the server had begun: their bounds say that the clocks are apart."""
+    """The client gave up 4 % before the server had begun: their bounds say that the clocks are apart."""
     rows = []
     for number in range(400):
         id, start = (number + 1).to_bytes(16, "big"), number * 100 * MS

@@ -22,7 +22,7 @@ CHILDREN = {
     "interface": {"ip"},
     "link": {"interface_ref", "link_type"},
 }
-"""Of each element, those of the published schema (RSpec version 3, request) that a request of ours may have."""
+"""The children of each element of the published schema (RSpec version 3, request) that a request of ours may have."""
 ATTRIBUTES = {
     "rspec": {"type", "{http://www.w3.org/2001/XMLSchema-instance}schemaLocation"},
     "node": {"client_id", "exclusive"},

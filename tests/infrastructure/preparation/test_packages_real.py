@@ -85,7 +85,7 @@ def packages(state: set[str]) -> set[str]:
 
 @pytest.fixture
 def version() -> str:
-    """Of the package that chrony displaces."""
+    """The version of the package that chrony displaces."""
     query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", TIMESYNCD]
     status, _, version = subprocess.run(query, capture_output=True, text=True, check=False).stdout.partition(" ")
     if status != "installed":

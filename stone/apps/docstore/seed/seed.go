@@ -154,7 +154,7 @@ func count(ctx context.Context, in store, row *seeding.Row) error {
 	}
 	err := in.send(ctx, http.MethodGet, "/"+docstore.Database, nil, &about, http.StatusOK)
 	row.Have = about.Count
-	if errors.Is(err, errAbsent) { // of a store that lost what it held
+	if errors.Is(err, errAbsent) { // the store lost what it held
 		return nil
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 // dataset says what the tables are to hold.
 type dataset struct {
 	Users   int64 `json:"users"`
-	Balance int64 `json:"balance"` // of each user
+	Balance int64 `json:"balance"` // initial balance of each user
 }
 
 const (

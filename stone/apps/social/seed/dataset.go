@@ -38,7 +38,7 @@ type Seed struct {
 	quirks  bool
 	users   int
 	posts   []uint8 // how many each user has
-	total   int     // of posts
+	total   int     // number of posts
 	graph   func() (*graph.Graph, error)
 	written func() []uint64 // mentions, see home.go
 	parts   []part
