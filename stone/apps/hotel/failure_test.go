@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"loadstone.dev/stone/platform/apptest"
 	"loadstone.dev/stone/platform/seeding"
 	"loadstone.dev/stone/platform/servertest"
 	"loadstone.dev/stone/platform/service"
@@ -20,23 +21,23 @@ func TestServicesWaitForTheirData(t *testing.T) {
 		"review": "holds 0 of 6", "attractions": "attractions-db.hotels: holds 0 of 6",
 		"search": "not connected", "frontend": "not connected",
 	} {
-		eventually(t, name+" says "+says, func() bool {
-			status, body := fetch(t, "http://"+a.replicas[name][0].admin+"/readyz")
-			return status == http.StatusServiceUnavailable && strings.Contains(body, says)
+		apptest.Eventually(t, name+" says "+says, func() bool {
+			ready, body := a.Replica(name).Ready()
+			return !ready && strings.Contains(body, says)
 		})
 	}
 	// The front end says so on its own port, too, and a request fails without ado.
-	if status, _ := fetch(t, "http://"+a.replicas["frontend"][0].listen+"/readyz"); status != http.StatusServiceUnavailable {
+	if status, _ := fetch(t, a.URL("frontend")+"/readyz"); status != http.StatusServiceUnavailable {
 		t.Errorf("front end: /readyz %d", status)
 	}
-	if status, _ := fetch(t, "http://"+a.replicas["frontend"][0].listen+"/healthz"); status != http.StatusOK {
+	if status, _ := fetch(t, a.URL("frontend")+"/healthz"); status != http.StatusOK {
 		t.Errorf("front end: /healthz %d", status)
 	}
 	if got := a.get("/user", credentials(1)...); got.status != http.StatusInternalServerError || !strings.Contains(got.body, "Unavailable") {
 		t.Errorf("a login before there are users: %d %s", got.status, got.body)
 	}
 	a.seed(seeding.Fill)
-	a.waitReady()
+	a.WaitReady()
 	if got := a.get("/user", credentials(1)...); got.body != loggedIn {
 		t.Errorf("after the seed: %d %s", got.status, got.body)
 	}
@@ -53,8 +54,8 @@ func TestACacheThatIsDownIsAMiss(t *testing.T) {
 	for path, parameters := range requests {
 		whole[path] = a.get(path, parameters...)
 	}
-	for _, cache := range a.caches {
-		cache.cut()
+	for _, cache := range a.caches() {
+		cache.Cut()
 	}
 	for range 20 {
 		for path, parameters := range requests {
@@ -66,23 +67,23 @@ func TestACacheThatIsDownIsAMiss(t *testing.T) {
 	for _, name := range []string{"rate", "profile", "review", "reservation"} {
 		counted := int64(0)
 		var lines int
-		for _, one := range a.replicas[name] {
+		for _, one := range a.Replicas(name) {
 			counted += failures(t, one)
-			lines += strings.Count(one.log.String(), "cache failed")
+			lines += strings.Count(one.Log(), "cache failed")
 		}
 		if counted < 20 || lines == 0 || int64(lines) > counted/2 {
 			t.Errorf("%s: %d failures counted, %d logged", name, counted, lines)
 		}
-		_, state := fetch(t, "http://"+a.replicas[name][0].admin+"/readyz")
+		_, state := a.Replica(name).Ready()
 		if !strings.Contains(state, `"ready":true`) || !strings.Contains(state, `"degraded"`) {
 			t.Errorf("%s: %s", name, state)
 		}
 	}
-	for _, cache := range a.caches {
-		cache.mend()
+	for _, cache := range a.caches() {
+		cache.Mend()
 	}
-	rate := a.replicas["rate"][0]
-	eventually(t, "the cache is used again", func() bool {
+	rate := a.Replica("rate")
+	apptest.Eventually(t, "the cache is used again", func() bool {
 		before := failures(t, rate)
 		got := a.get("/hotels", requests["/hotels"]...)
 		return got.body == whole["/hotels"].body && failures(t, rate) == before
@@ -90,9 +91,9 @@ func TestACacheThatIsDownIsAMiss(t *testing.T) {
 }
 
 // failures sums a service's failures of caches.
-func failures(t *testing.T, one *replica) (sum int64) {
+func failures(t *testing.T, one *apptest.Replica) (sum int64) {
 	t.Helper()
-	_, body := fetch(t, "http://"+one.admin+"/counters")
+	_, body := fetch(t, "http://"+one.Admin+"/counters")
 	counters := make(map[string]int64)
 	if err := json.Unmarshal([]byte(body), &counters); err != nil {
 		t.Fatalf("%v in %s", err, body)
@@ -111,7 +112,7 @@ func TestAStoreThatGoesAwayAndComesBack(t *testing.T) {
 	if got := book(); got.body != booked {
 		t.Fatal(got.body)
 	}
-	a.store.cut()
+	a.Links["documents"].Cut()
 	if got := book(); got.status != http.StatusInternalServerError || !strings.Contains(got.body, "Unavailable") {
 		t.Errorf("a booking without store: %d %s", got.status, got.body)
 	}
@@ -121,8 +122,8 @@ func TestAStoreThatGoesAwayAndComesBack(t *testing.T) {
 	if got := a.get("/user", credentials(7)...); got.body != loggedIn {
 		t.Errorf("what is in memory needs no store: %s", got.body)
 	}
-	a.store.mend()
-	eventually(t, "bookings succeed again", func() bool { return book().body == booked })
+	a.Links["documents"].Mend()
+	apptest.Eventually(t, "bookings succeed again", func() bool { return book().body == booked })
 }
 
 func TestAServiceThatGoesAwayAndComesBack(t *testing.T) {
@@ -130,18 +131,18 @@ func TestAServiceThatGoesAwayAndComesBack(t *testing.T) {
 	search := func() answer {
 		return a.get("/hotels", append([]string{"lat=37.9455", "lon=-122.194"}, stay...)...)
 	}
-	geo := a.replicas["geo"][0]
-	if code := geo.halt(); code != service.Done {
+	geo := a.Replica("geo")
+	if code := geo.Stop(); code != service.Done {
 		t.Errorf("geo: exit %d", code)
 	}
 	if got := search(); got.status != http.StatusInternalServerError || !strings.Contains(got.body, "rpc error") {
 		t.Errorf("without geo: %d %s", got.status, got.body)
 	}
-	a.run("geo", geo)
-	eventually(t, "searches succeed again", func() bool { return search().status == 200 })
+	geo.Start()
+	apptest.Eventually(t, "searches succeed again", func() bool { return search().status == 200 })
 
 	// With two replicas the loss of one is no failure.
-	if code := a.replicas["reservation"][0].halt(); code != service.Done {
+	if code := a.Replica("reservation").Stop(); code != service.Done {
 		t.Errorf("reservation: exit %d", code)
 	}
 	for i := range 50 {
@@ -167,16 +168,13 @@ func TestGracefulStopUnderLoad(t *testing.T) {
 			}
 		}
 	}()
-	reservation := a.replicas["reservation"][0]
+	reservation := a.Replica("reservation")
 	for range 5 {
-		if code := reservation.halt(); code != service.Done {
-			t.Fatalf("exit %d: %s", code, reservation.log)
+		if code := reservation.Stop(); code != service.Done {
+			t.Fatalf("exit %d: %s", code, reservation.Log())
 		}
-		a.run("reservation", reservation)
-		eventually(t, "reservation is back", func() bool {
-			status, _ := fetch(t, "http://"+reservation.admin+"/readyz")
-			return status == 200
-		})
+		reservation.Start()
+		reservation.WaitReady()
 	}
 	close(stop)
 	seen := <-statuses

@@ -15,7 +15,7 @@ import (
 
 func (a *app) dial(t *testing.T, name string) *grpc.ClientConn {
 	t.Helper()
-	connection, err := rpc.Dial([]string{a.replicas[name][0].listen})
+	connection, err := rpc.Dial([]string{a.Replica(name).Listen})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"loadstone.dev/stone/platform/apptest"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/seeding"
 	"loadstone.dev/stone/platform/servertest"
@@ -89,13 +90,13 @@ func TestACacheThatMissedBookingsIsPutRight(t *testing.T) {
 	if !a.offers(t, 12, 13) {
 		t.Fatal("the hotel is not offered")
 	}
-	a.caches["memcached-reserve"].cut()
+	a.Links["memcached-reserve"].Cut()
 	if got := a.book(30, 11, 13, 200); got.body != booked {
 		t.Fatal(got.body)
 	}
-	a.caches["memcached-reserve"].mend()
-	eventually(t, "the hotel is offered by an old count", func() bool { return a.offers(t, 12, 13) })
-	eventually(t, "it is not after a booking was refused", func() bool {
+	a.Links["memcached-reserve"].Mend()
+	apptest.Eventually(t, "the hotel is offered by an old count", func() bool { return a.offers(t, 12, 13) })
+	apptest.Eventually(t, "it is not after a booking was refused", func() bool {
 		if got := a.book(30, 12, 13, 1); got.body != full {
 			t.Errorf("%d %s", got.status, got.body)
 		}
@@ -128,7 +129,7 @@ func TestRefusedStaysLeaveNothing(t *testing.T) {
 // taken counts the rooms of a hotel that the store says are taken at night.
 func (a *app) taken(t *testing.T, hotel, night string) (rooms int) {
 	t.Helper()
-	store, err := documents.Open(t.Context(), a.documents)
+	store, err := documents.Open(t.Context(), a.Documents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestBookingsAndSearchesAgree(t *testing.T) {
 		}
 	}
 	// The same from the store alone.
-	a.caches["memcached-reserve"].cut()
+	a.Links["memcached-reserve"].Cut()
 	if a.offers(t, 11, 12) || !a.offers(t, 13, 15) {
 		t.Error("without the cache searches answer otherwise")
 	}
@@ -191,7 +192,7 @@ func TestBookingsAndSearchesAgree(t *testing.T) {
 	if got := a.book(30, 13, 14, 1); got.body != booked {
 		t.Errorf("without the cache: %s", got.body)
 	}
-	a.caches["memcached-reserve"].mend()
+	a.Links["memcached-reserve"].Mend()
 	// A reset under running services: everything is free again.
 	if result := a.seed(seeding.Reset); !result.OK {
 		t.Fatalf("reset: %+v", result)

@@ -96,6 +96,9 @@ func (a *App) openStore(need string) {
 	}
 }
 
+// Replicas are all of a service: one, or two if it is named as a twin.
+func (a *App) Replicas(name string) []*Replica { return a.replicas[name] }
+
 // Replica is the first replica of a service, or the twin (1).
 func (a *App) Replica(name string, twin ...int) *Replica {
 	a.t.Helper()
