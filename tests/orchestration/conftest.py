@@ -19,6 +19,7 @@ from loadstone.model.document import Document
 from loadstone.model.study import Settings
 from loadstone.orchestration.process import Process
 from loadstone.orchestration.resolve import resolve
+from tests.support.clusters import folders
 
 STORES = """\
 name: stores
@@ -77,6 +78,13 @@ def two_nodes(cores: int = 1) -> list[Node]:
 def deployed(application: Application, nodes: list[Node], name: str = "test", **settings: str) -> Deployment:
     """An application resolved for some settings."""
     return resolve(application, Settings.model_validate(settings), nodes, {}, catalogue.software(), name)
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """State and data of a module's tests."""
+    with folders() as folder:
+        yield folder
 
 
 @pytest.fixture

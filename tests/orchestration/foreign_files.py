@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
@@ -82,9 +81,3 @@ def deployment(file: str, orchestrator: str, **settings: str) -> Deployment:
     chosen = Settings.model_validate({"orchestrator": orchestrator, **settings})
     there = nodes(1 if orchestrator == "compose" else 3)
     return resolve(catalogue.load(file).application, chosen, there, {}, catalogue.software(), "foreign")
-
-
-def files(wanted: Deployment, orchestrator: str) -> dict[str, str]:
-    """What is rendered, by file name."""
-    rendered: dict[str, str] = plugins.find("orchestrators", orchestrator)(wanted, Path("/nowhere")).render()
-    return rendered

@@ -14,8 +14,9 @@ import yaml
 from loadstone.applications import catalogue
 from loadstone.orchestration.nomad import fixed_ports
 from tests.orchestration.docker_deployments import accepted, written
-from tests.orchestration.foreign_files import constructs, deployment, files, socks
+from tests.orchestration.foreign_files import constructs, deployment, socks
 from tests.orchestration.nomad_program import nomad
+from tests.orchestration.rendered import files
 
 ORCHESTRATORS = ("compose", "swarm", "nomad", "kubernetes")
 

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,30 +33,12 @@ from tests.orchestration import foreign_files, rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
 from tests.support import groups
-from tests.support.applications import with_patience
+from tests.support.applications import SMALL, with_patience
 from tests.support.audits import complete
 from tests.support.clusters import Shared, SharedClusters
 
 pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
-APPLICATION = """\
-name: small
-entry: {service: web, port: main}
-default_workload: get
-services:
-  web:
-    tier: frontend
-    runs: {image: "STONE"}
-    command: [echo, --listen, "0.0.0.0:8080"]
-    ports: {main: 8080}
-    configs: {/etc/web/main.conf: "one\\ntwo\\n"}
-    volumes: [/data]
-    needs: [cache]
-    resources: {cpu: 0.2, memory: 64MiB}
-  cache: {tier: caching, runs: {software: memcached}, resources: {cpu: 0.15, memory: 48MiB}}
-workloads:
-  get: {operations: {get: {path: /}}}
-"""
 STUDY = """\
 version: 1
 name: on-kubernetes
@@ -69,15 +50,6 @@ resources: RESOURCES
 load: {rates: [20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
 trial: {warmup: 1s, duration: 3s}
 """
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Path]:
-    """State and data of these tests."""
-    with tempfile.TemporaryDirectory(prefix="loadstone-") as name, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOADSTONE_STATE", f"{name}/state")
-        patch.setenv("LOADSTONE_DATA", f"{name}/data")
-        yield Path(name)
 
 
 @pytest.fixture
@@ -105,7 +77,7 @@ def api(access: Access) -> KubernetesApi:
 def small(cluster: Provision, access: Access, tmp_path: Path) -> Iterator[Kubernetes]:
     """Two services, not started yet; removed when the test ends."""
     images.deliver(access, ["stone", "memcached"])
-    application = parse(APPLICATION.replace("STONE", images.reference("stone", access)))
+    application = parse(SMALL.replace("STONE", images.reference("stone", access)))
     made = Kubernetes(deployment(application, cluster), tmp_path / "run", access)
     yield made
     made.remove()
@@ -153,7 +125,7 @@ def test_files_of_foreign_compose_files_are_accepted(
 ) -> None:
     monkeypatch.setenv("MYSQL_ROOT_PASSWORD", "anything")
     compose = str(foreign_files.constructs(tmp_path)) if file == "every_construct" else foreign_files.socks(tmp_path)
-    accepted(foreign_files.files(foreign_files.deployment(compose, "kubernetes"), "kubernetes"), api, access)
+    accepted(rendered.files(foreign_files.deployment(compose, "kubernetes"), "kubernetes"), api, access)
 
 
 def accepted(files: dict[str, str], api: KubernetesApi, access: Access) -> None:
@@ -182,7 +154,7 @@ def test_a_deployment_s_life(small: Kubernetes) -> None:
     assert {row.what for row in small.audit()} == {"cpu", "memory", "cores", "node", "environment", "kernel", "image"}
     assert set(small.usage()) == {"web-1", "cache-1"}
     assert small.logs().keys() == {"web-1", "cache-1"} and small.logs("web")["web-1"]
-    assert _seen_by(found(small)["web-1"], "/etc/web/main.conf") == "one\ntwo\n"
+    assert _seen_by(found(small)["web-1"], "/etc/web/main.conf") == "one {{ two }}\nthree\n"
     assert small.versions()["kubernetes"] == "1.31.4"
 
     _lift_limit(found(small)["web-1"])

@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,38 +27,10 @@ from loadstone.orchestration.nomad import Nomad
 from tests.orchestration import rendered
 from tests.orchestration.conftest import deployed, parse
 from tests.support import groups
-from tests.support.applications import with_patience
+from tests.support.applications import SMALL, with_patience
 from tests.support.clusters import SharedClusters
 
 pytestmark = [pytest.mark.root, pytest.mark.nomad, pytest.mark.timeout(1800)]
-
-APPLICATION = """\
-name: small
-entry: {service: web, port: main}
-default_workload: get
-services:
-  web:
-    tier: frontend
-    runs: {image: "STONE"}
-    command: [echo, --listen, "0.0.0.0:8080"]
-    ports: {main: 8080}
-    configs: {/etc/web/main.conf: "one {{ two }}\\nthree\\n"}
-    volumes: [/data]
-    needs: [cache]
-    resources: {cpu: 0.2, memory: 64MiB}
-  cache: {tier: caching, runs: {software: memcached}, resources: {cpu: 0.15, memory: 48MiB}}
-workloads:
-  get: {operations: {get: {path: /}}}
-"""
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Path]:
-    """State and data of these tests."""
-    with tempfile.TemporaryDirectory(prefix="loadstone-") as name, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LOADSTONE_STATE", f"{name}/state")
-        patch.setenv("LOADSTONE_DATA", f"{name}/data")
-        yield Path(name)
 
 
 @pytest.fixture
@@ -82,9 +53,7 @@ def small(cluster: Provision, access: Access, tmp_path: Path) -> Iterator[Nomad]
     assert made._find() == [] and containers(access) == []
 
 
-def deployment(
-    cluster: Provision, access: Access, text: str = APPLICATION, name: str = "small", **more: Any
-) -> Deployment:
+def deployment(cluster: Provision, access: Access, text: str = SMALL, name: str = "small", **more: Any) -> Deployment:
     images.deliver(access, ["stone"])
     application = with_patience(parse(text.replace("STONE", images.reference("stone", access))))
     return deployed(application, list(cluster.nodes), f"{name}-{os.getpid()}", **more)
@@ -180,7 +149,7 @@ def test_a_replica_that_ends_is_an_event(small: Nomad) -> None:
 def test_an_image_that_is_missing(
     cluster: Provision, access: Access, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = deployment(cluster, access, APPLICATION.replace("STONE", "loadstone/none:1"), "none")
+    wanted = deployment(cluster, access, SMALL.replace("STONE", "loadstone/none:1"), "none")
     broken = Nomad(wanted, tmp_path / "run", access)
     monkeypatch.setattr(images, "deliver", lambda *_: {})
     try:
@@ -216,7 +185,7 @@ def test_a_port_that_is_taken(small: Nomad, cluster: Provision, access: Access, 
 def test_no_node_has_room(cluster: Provision, access: Access, tmp_path: Path) -> None:
     cores = len(cluster.nodes[-1].cpus)
     # Two of three find room, also beside the cache: the third fails, whichever of the two jobs is placed first.
-    large = APPLICATION.replace("cpu: 0.2", f"cpu: {0.6 * cores:g}").replace(
+    large = SMALL.replace("cpu: 0.2", f"cpu: {0.6 * cores:g}").replace(
         "tier: frontend", "tier: frontend\n    replicas: 3"
     )
     wanted = deployment(cluster, access, large, "large")

@@ -31,6 +31,26 @@ workloads:
 """
 """A front end that answers everything, and a cache; STONE stands for the reference of our image."""
 
+SMALL = """\
+name: small
+entry: {service: web, port: main}
+default_workload: get
+services:
+  web:
+    tier: frontend
+    runs: {image: "STONE"}
+    command: [echo, --listen, "0.0.0.0:8080"]
+    ports: {main: 8080}
+    configs: {/etc/web/main.conf: "one {{ two }}\\nthree\\n"}
+    volumes: [/data]
+    needs: [cache]
+    resources: {cpu: 0.2, memory: 64MiB}
+  cache: {tier: caching, runs: {software: memcached}, resources: {cpu: 0.15, memory: 48MiB}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+"""A front end with a configuration, which no template engine may touch, and a volume; and a cache."""
+
 PATIENCE_S = 1200.0
 """Time limit for readiness: on a busy machine only a replica that hangs exceeds it."""
 
