@@ -68,7 +68,12 @@ static() {
     check "staticcheck" in_go go run "$staticcheck" ./...
 }
 
-pure_tests() { check "pure tests" pytest --numprocesses="$(nproc)" --dist=loadfile --durations=20 -m "$1"; }
+# Eight workers at most: each takes half a gigabyte, and the longest file as long as all of theirs.
+pure_tests() {
+    local workers
+    workers=$(nproc)
+    check "pure tests" pytest --numprocesses=$((workers < 8 ? workers : 8)) --dist=loadfile --durations=20 -m "$1"
+}
 
 # Servers share this machine's control groups, and some of their tests break limits on purpose: one after the other.
 real_tests() { check "tests with real servers" pytest --durations=20 -m "$real"; }
