@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from loadstone.infrastructure.machines import Machine, connect, this_machine
 from loadstone.model.cluster import Node
@@ -20,14 +20,22 @@ class Channels:
     A channel that ended and was replaced by another counts as lost, too.
     """
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
-        machines = dict.fromkeys([this_machine(), *machines_of(nodes)])
-        self._before = {machine: len(machine.losses) for machine in machines}
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        needed = [this_machine(), *machines_of(node for node in nodes if node.role != "manager")]
+        self._needed = {machine: len(machine.losses) for machine in needed}
+        managers = (machine for machine in machines_of(nodes) if machine not in self._needed)
+        self._managers = {machine: len(machine.losses) for machine in managers}
 
     def lost(self) -> list[str]:
-        """The first loss of each machine since then, as sentences."""
+        """The first loss since then of each machine that runs replicas or generates load, as sentences."""
         return [
-            f"{machine.losses[before]}: its counters and limits were not observed throughout the trial"
-            for machine, before in self._before.items()
-            if machine.losses[before:]
+            f"{loss}: its counters and limits were not observed throughout the trial" for loss in _first(self._needed)
         ]
+
+    def managers_lost(self) -> list[str]:
+        """The same of machines that only manage: highly available clusters do without one, and it runs no replica."""
+        return [f"{loss}: its counters were not observed throughout the trial" for loss in _first(self._managers)]
+
+
+def _first(before: Mapping[Machine, int]) -> list[str]:
+    return [machine.losses[count] for machine, count in before.items() if machine.losses[count:]]

@@ -119,7 +119,7 @@ class TrialRunner:
         write_json(folder / "checks.json", [row.model_dump() for row in checks])
         wrong = [*mismatches(_audit(deployed, folder)), *(row.message for row in checks if not row.ok)]
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
-        doubts = (*verdict.warnings, *observed.problems, *clocks.warnings())
+        doubts = (*verdict.warnings, *observed.problems, *channels.managers_lost(), *clocks.warnings())
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
         stopped_s = summary.aborted.at_s if summary.aborted is not None else None
         return Measured(

@@ -47,6 +47,18 @@ class Elsewhere(FakeInfrastructure):
         return [client, worker.model_copy(update={"reach": self.reach})]
 
 
+class ManagedElsewhere(FakeInfrastructure):
+    """It has a manager, which is reached by another channel than this machine."""
+
+    def sketch(self, software: str, managers: int) -> list[Node]:
+        client, worker = super().sketch(software, managers)
+        return [
+            worker.model_copy(update={"name": "manager", "role": "manager", "reach": Elsewhere.reach}),
+            client,
+            worker,
+        ]
+
+
 @pytest.fixture
 def clock(tmp_path: Path) -> Path:
     """The nanoseconds by which the worker's wall clock is ahead."""
@@ -121,3 +133,17 @@ def test_a_channel_that_is_lost_makes_its_trial_invalid_although_it_comes_back(
         ),
     )
     assert "invalid" not in {record.outcome.verdict for record in others}
+
+
+def test_a_manager_whose_channel_is_lost_is_a_warning(conduct: Conduct, worker: Machine) -> None:
+    """A highly available cluster goes on without one, and it runs no replica."""
+
+    def kill() -> None:
+        os.kill(worker.hello.pid, signal.SIGKILL)
+        wait(lambda: len(worker.losses) == 1)
+
+    first, *others = trials(conduct(STUDY, Disturbing(kill), ManagedElsewhere))
+    assert first.outcome.verdict == "held"
+    lost = "its node has ended (killed by signal 9): its counters were not observed throughout the trial"
+    assert [warning.partition(": ")[2] for warning in first.row.warnings if "observed" in warning] == [lost]
+    assert not any("observed" in warning for record in others for warning in record.row.warnings)
