@@ -130,7 +130,6 @@ def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
         user.gone()
 
 
-@pytest.mark.long
 def test_trials_go_on_without_the_leader(folder: Path) -> None:
     user = User(folder, applications.shop(), [15, 20], high="on")
     try:
