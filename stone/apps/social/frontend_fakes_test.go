@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -67,6 +68,34 @@ func (n *network) heard(call string, arguments ...any) (unlock func(), err error
 	n.mutex.Lock()
 	n.calls = append(n.calls, strings.TrimSpace(call+" "+strings.TrimSuffix(fmt.Sprintln(arguments...), "\n")))
 	return n.mutex.Unlock, n.fail
+}
+
+// change alters the data between requests.
+func (n *network) change(data func()) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	data()
+}
+
+// called returns the calls so far.
+func (n *network) called() []string {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return slices.Clone(n.calls)
+}
+
+// stored returns the files, by name.
+func (n *network) stored() map[string]string {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return maps.Clone(n.files)
+}
+
+// followed returns who follows whom.
+func (n *network) followed() [][2]int64 {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return slices.Clone(n.edges)
 }
 
 func (n *network) ComposePost(_ context.Context, _ int64, username string, user int64, text string, ids []int64, types []string, kind idl.PostType, _ map[string]string) error {

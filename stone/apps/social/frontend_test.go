@@ -77,8 +77,8 @@ func TestRequestsBecomeCalls(t *testing.T) {
 		n, address := newFrontend(t, false)
 		parts := strings.Split(c.request, " ")
 		got := ask(t, parts[0], address+parts[1], token, parts[2:]...)
-		if got.status >= 400 || got.body != c.answered || !slices.Equal(n.calls, []string{c.call}) {
-			t.Errorf("%s: %d %q, calls %q", c.request, got.status, got.body, n.calls)
+		if got.status >= 400 || got.body != c.answered || !slices.Equal(n.called(), []string{c.call}) {
+			t.Errorf("%s: %d %q, calls %q", c.request, got.status, got.body, n.called())
 		}
 	}
 }
@@ -105,15 +105,15 @@ func TestWhatServicesSayBecomesAStatus(t *testing.T) {
 	} {
 		for _, quirks := range []bool{false, true} {
 			n, address := newFrontend(t, quirks)
-			n.fail = c.failure
+			n.change(func() { n.fail = c.failure })
 			parts := strings.Split(c.request, " ")
 			got := ask(t, parts[0], address+parts[1], "", parts[2:]...)
 			want := c.status
 			if quirks {
 				want = c.quirky
 			}
-			if got.status != want || got.body != c.answered || len(n.calls) != 1 {
-				t.Errorf("%s, quirks %v: %d %q, calls %q", c.request, quirks, got.status, got.body, n.calls)
+			if got.status != want || got.body != c.answered || len(n.called()) != 1 {
+				t.Errorf("%s, quirks %v: %d %q, calls %q", c.request, quirks, got.status, got.body, n.called())
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func TestWhatIsIncompleteIsNotPassedOn(t *testing.T) {
 			t.Errorf("media_ids %s: %d %q", media, got.status, got.body)
 		}
 	}
-	for _, call := range n.calls {
+	for _, call := range n.called() {
 		if strings.HasPrefix(call, "ComposePost") && strings.Contains(call, "[png]") {
 			t.Errorf("calls %q", call)
 		}
@@ -181,15 +181,15 @@ func TestOnlyTheUserOfTheCookieActs(t *testing.T) {
 	if got := ask(t, "GET", address+"/api/post/compose", own, "text=a", "post_type=0"); got.status != 405 {
 		t.Errorf("a link that posts: %d %q", got.status, got.body)
 	}
-	if len(n.calls) != 0 {
-		t.Errorf("calls %q", n.calls)
+	if len(n.called()) != 0 {
+		t.Errorf("calls %q", n.called())
 	}
-	if ask(t, "POST", address+"/api/post/compose", own, "text=a", "post_type=0", "user_id=8", "username=bob"); !slices.Equal(n.calls, []string{`ComposePost ann 7 "a" [] [] 0`}) {
-		t.Errorf("a post that names another: calls %q", n.calls)
+	if ask(t, "POST", address+"/api/post/compose", own, "text=a", "post_type=0", "user_id=8", "username=bob"); !slices.Equal(n.called(), []string{`ComposePost ann 7 "a" [] [] 0`}) {
+		t.Errorf("a post that names another: calls %q", n.called())
 	}
-	n.calls = nil
-	if got := ask(t, "POST", address+"/api/user/follow", own, "user_id=", "user_id=8", "followee_id=2"); !slices.Equal(n.calls, []string{"Follow 7 2"}) {
-		t.Errorf("an empty field for the requesting user: %d %q, calls %q", got.status, got.body, n.calls)
+	n.change(func() { n.calls = nil })
+	if got := ask(t, "POST", address+"/api/user/follow", own, "user_id=", "user_id=8", "followee_id=2"); !slices.Equal(n.called(), []string{"Follow 7 2"}) {
+		t.Errorf("an empty field for the requesting user: %d %q, calls %q", got.status, got.body, n.called())
 	}
 }
 
@@ -204,14 +204,14 @@ func TestAsPublishedWithQuirks(t *testing.T) {
 	if got := ask(t, "GET", address+"/wrk2-api/user-timeline/read", "", "user_id=1", "start=0", "stop=1"); got.body != "{}\n" {
 		t.Errorf("an empty timeline: %q", got.body)
 	}
-	if want := []string{"Follow 1 2", "ReadUserTimeline 1 0 1"}; !slices.Equal(n.calls, want) {
-		t.Errorf("calls %q", n.calls)
+	if want := []string{"Follow 1 2", "ReadUserTimeline 1 0 1"}; !slices.Equal(n.called(), want) {
+		t.Errorf("calls %q", n.called())
 	}
 }
 
 func TestLoginSetsTheCookie(t *testing.T) {
 	n, address := newFrontend(t, false)
-	n.names, n.words = []string{"ann"}, []string{"p"}
+	n.change(func() { n.names, n.words = []string{"ann"}, []string{"p"} })
 	got := ask(t, "POST", address+"/api/user/login", "", "username=ann", "password=p")
 	cookie := got.header.Get("Set-Cookie")
 	if got.status != 302 || got.header.Get("Location") != "../../main.html?username=ann" || !strings.HasPrefix(cookie, "login_token=") {
@@ -233,7 +233,7 @@ func TestLoginSetsTheCookie(t *testing.T) {
 
 func TestMediaAreForwarded(t *testing.T) {
 	n, address := newFrontend(t, false)
-	n.files["12.png"] = "pixels"
+	n.change(func() { n.files["12.png"] = "pixels" })
 	if got := ask(t, "GET", address+"/get-media", "", "filename=12.png"); got.status != 200 || got.body != "pixels" {
 		t.Errorf("%d %q", got.status, got.body)
 	}
@@ -243,7 +243,7 @@ func TestFollowersAsJSON(t *testing.T) {
 	token := accounts.Tokens{Secret: fakeSecret}.Sign(accounts.Session{UserID: 2})
 	for quirks, want := range map[bool]string{false: `[{"follower_id":1},{"follower_id":3}]`, true: `[{"follower_id":"1"},{"follower_id":"3"}]`} {
 		n, address := newFrontend(t, quirks)
-		n.edges = [][2]int64{{1, 2}, {3, 2}}
+		n.change(func() { n.edges = [][2]int64{{1, 2}, {3, 2}} })
 		if got := ask(t, "GET", address+"/api/user/get_follower", token); got.status != 200 || got.body != want+"\n" {
 			t.Errorf("quirks %v: %d %s", quirks, got.status, got.body)
 		}

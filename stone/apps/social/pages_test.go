@@ -105,8 +105,8 @@ func TestTwoPeopleMeet(t *testing.T) {
 	ann.signUp("ann")
 	bob.signUp("bob")
 	posted := bob.compose(bob.token("/home"), "<script>alert(1)</script> hello @ann", "cat.png", "film.mp4")
-	if posted.header.Get("At") != "/users/bob" || n.files["1.png"] != "pixels of cat.png" || n.files["2.mp4"] != "pixels of film.mp4" {
-		t.Fatalf("at %s, stored %v", posted.header.Get("At"), n.files)
+	if posted.header.Get("At") != "/users/bob" || n.stored()["1.png"] != "pixels of cat.png" || n.stored()["2.mp4"] != "pixels of film.mp4" {
+		t.Fatalf("at %s, stored %v", posted.header.Get("At"), n.stored())
 	}
 	if home := ann.open("/home"); !strings.Contains(home.body, "Nothing yet") {
 		t.Errorf("before following: %s", home.body)
@@ -132,8 +132,8 @@ func TestTwoPeopleMeet(t *testing.T) {
 	if list := ann.open("/users/bob/followers"); !strings.Contains(list.body, "1 in all") || !strings.Contains(list.body, `href="/users/ann"`) {
 		t.Errorf("followers: %s", list.body)
 	}
-	if ann.send("/users/bob", "/users/bob/unfollow", nil); len(n.edges) != 0 {
-		t.Errorf("after unfollowing: %v", n.edges)
+	if ann.send("/users/bob", "/users/bob/unfollow", nil); len(n.followed()) != 0 {
+		t.Errorf("after unfollowing: %v", n.followed())
 	}
 	if got := ann.send("/home", "/logout", nil); got.header.Get("At") != "/login" {
 		t.Errorf("after logging out at %s", got.header.Get("At"))
@@ -148,7 +148,7 @@ func TestAFormWithoutItsTokenChangesNothing(t *testing.T) {
 	ann, eve := newVisitor(t, address), newVisitor(t, address)
 	ann.signUp("ann")
 	eve.signUp("eve")
-	n.calls = nil
+	n.change(func() { n.calls = nil })
 	others := eve.token("/home")
 	for _, path := range []string{"/login", "/signup", "/logout", "/users/eve/follow", "/users/eve/unfollow"} {
 		for _, token := range []string{"", others} {
@@ -158,11 +158,11 @@ func TestAFormWithoutItsTokenChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	if got := ann.compose(others, "text", "cat.png"); got.status != 403 || len(n.files) != 0 {
-		t.Errorf("compose: %d, stored %v", got.status, n.files)
+	if got := ann.compose(others, "text", "cat.png"); got.status != 403 || len(n.stored()) != 0 {
+		t.Errorf("compose: %d, stored %v", got.status, n.stored())
 	}
-	if slices.ContainsFunc(n.calls, func(call string) bool { return !strings.HasPrefix(call, "ReadHomeTimeline") }) {
-		t.Errorf("calls %q", n.calls)
+	if slices.ContainsFunc(n.called(), func(call string) bool { return !strings.HasPrefix(call, "ReadHomeTimeline") }) {
+		t.Errorf("calls %q", n.called())
 	}
 	if ann.open("/home").header.Get("At") != "/home" {
 		t.Error("a forged form logged out")
@@ -180,8 +180,8 @@ func TestPagesAreForThoseWhoAreLoggedIn(t *testing.T) {
 			t.Errorf("%s with a forged cookie: %d %s", path, got.status, got.body)
 		}
 	}
-	if len(n.calls) != 0 {
-		t.Errorf("calls %q", n.calls)
+	if len(n.called()) != 0 {
+		t.Errorf("calls %q", n.called())
 	}
 }
 
@@ -200,8 +200,8 @@ func TestMistakesAreShownWhereTheyWereMade(t *testing.T) {
 	if empty := other.send("/login", "/login", nil); empty.status != 400 {
 		t.Errorf("nothing entered: %d %s", empty.status, empty.body)
 	}
-	if long := ann.compose(ann.token("/compose"), strings.Repeat("x", longestText+1), "cat.png"); long.status != 400 || !strings.Contains(long.body, "xxx</textarea>") || len(n.files) != 0 {
-		t.Errorf("a text that is too long: %d, stored %v", long.status, n.files)
+	if long := ann.compose(ann.token("/compose"), strings.Repeat("x", longestText+1), "cat.png"); long.status != 400 || !strings.Contains(long.body, "xxx</textarea>") || len(n.stored()) != 0 {
+		t.Errorf("a text that is too long: %d, stored %v", long.status, n.stored())
 	}
 	if none := ann.compose(ann.token("/compose"), ""); none.status != 400 || !strings.Contains(none.body, "has no text") {
 		t.Errorf("no text: %d %s", none.status, none.body)
@@ -212,7 +212,7 @@ func TestMistakesAreShownWhereTheyWereMade(t *testing.T) {
 	if unnamed := ann.open("/users?name="); unnamed.status != 400 || !strings.Contains(unnamed.body, "write the name of a user") {
 		t.Errorf("no name: %d %s", unnamed.status, unnamed.body)
 	}
-	n.fail = io.ErrUnexpectedEOF
+	n.change(func() { n.fail = io.ErrUnexpectedEOF })
 	if broken := ann.open("/home"); broken.status != 500 || !strings.Contains(broken.body, "unexpected EOF") {
 		t.Errorf("a service that fails: %d %s", broken.status, broken.body)
 	}
@@ -239,7 +239,7 @@ func TestTimelinesHavePages(t *testing.T) {
 		}
 	}
 	for id := range peopleOnPage + 1 {
-		n.edges = append(n.edges, [2]int64{int64(id + 1), 0})
+		n.change(func() { n.edges = append(n.edges, [2]int64{int64(id + 1), 0}) })
 	}
 	if people := ann.open("/users/ann/followers").body; !strings.Contains(people, "51 in all") || !strings.Contains(people, "from=50") {
 		t.Errorf("contacts: %s", people)
