@@ -91,7 +91,7 @@ func (n *network) stored() map[string]string {
 	return maps.Clone(n.files)
 }
 
-// followed returns who follows whom.
+// followed returns the edges, each from a follower to a followee.
 func (n *network) followed() [][2]int64 {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
