@@ -1,4 +1,4 @@
-"""System calls and context switches of the generators, per request: on virtual machines they are most of its CPU.
+"""System calls and context switches of the generators, per request: on virtual machines they are most of their CPU.
 
 Calls are counted by ``perf stat`` in runs of their own, for counting makes every call dearer.
 """
@@ -29,7 +29,7 @@ class CountingBench(GeneratorBench):
 
 
 def counting(bench: GeneratorBench, notes: list[str]) -> CountingBench | None:
-    """What counts, where ``perf`` is installed and may; else None, and why among the notes."""
+    """A bench that counts system calls; None, with the reason in the notes, where ``perf`` is missing or may not."""
     counter = CountingBench(bench.stone, bench.scratch, bench.generator_cpu, bench.server_cpu)
     if shutil.which("perf") is None:
         notes.append("system calls are left out: perf is not installed (apt install linux-perf)")

@@ -99,11 +99,12 @@ def cost(bench: GeneratorBench, port: int, others: dict[str, Peer], notes: list[
 
 
 def compared(at: Setting, others: dict[str, Peer]) -> list[str]:
-    """Those who can drive like that: none waits precisely, and wrk has no rate."""
+    """The peers that can run at this setting: none waits precisely, and wrk has no rate."""
     return [] if "wait" in at.keys else [name for name in others if at.rate is None or name != "wrk"]
 
 
 def ours(bench: GeneratorBench, port: int, at: Setting) -> tuple[dict[str, Any], Spent]:
+    """Run ``stone load`` at this setting; its summary and what its requests took."""
     summary, usage = bench.run(port, at.rate or 0, SECONDS, **at.keys)
     return summary, Spent(summary["counts"]["sent"], usage)
 

@@ -68,7 +68,7 @@ static() {
     check "staticcheck" in_go go run "$staticcheck" ./...
 }
 
-# Eight workers at most: each takes half a gigabyte, and the longest file as long as all of theirs.
+# At most eight workers: each takes half a gigabyte, and with more the longest test file decides the time.
 pure_tests() {
     local workers
     workers=$(nproc)
