@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,8 @@ def two(tmp_path: Path) -> Iterator[PreparedGuests]:
                 made.run(node, "mkdir /debs && tar -C /debs --no-same-owner -x", archive)
                 made.run(node, "set -e" + sources.USE.format(folder="/debs"))
                 made.run(node, "echo '/swap none swap sw 0 0' >>/etc/fstab")
+                # A kernel sets its clock from that of its hardware, which has whole seconds; hosts may differ by one.
+                made.run(node, f"date --set=@{time.time():.3f}")
             hosts = {node.name: {"address": node.address} for node in nodes}
             inventory = {"ssh": {"config": str(made.config)}, "hosts": hosts}
             (made.user.home / "hosts.yaml").write_text(yaml.safe_dump(inventory))

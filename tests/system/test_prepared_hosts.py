@@ -200,7 +200,9 @@ def test_rendered_files_prepare_without_loadstone(three: SshHosts, person: User)
     (folder / "inventory.yaml").write_text(yaml.safe_dump(groups))
     command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "inventory.yaml", "site.yaml"]
     environment = {**os.environ, "ANSIBLE_HOME": str(person.home / "ansible"), "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     listed = yaml.safe_load((folder / "hosts.yaml").read_text())["hosts"]
     assert {host["address"]: host["roles"] for host in listed.values()} == {
