@@ -32,6 +32,7 @@ class Row:
     ratio: float | None = None
     target: str | None = None
     holds: bool | None = None
+    """None beside a target: what was measured cannot tell."""
 
 
 def median_row(metric: str, unit: str, rounds: Sequence[float]) -> Row:
@@ -66,6 +67,8 @@ def report(name: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> Path:
 def _verdict(row: Row) -> str:
     if row.target is None:
         return ""
+    if row.holds is None:
+        return f"{row.target}: cannot tell"
     return f"[green]{row.target}: holds[/]" if row.holds else f"[bold red]{row.target}: MISSED[/]"
 
 

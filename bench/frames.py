@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 PACKAGE = "loadstone.dev/stone/platform/tracing."
 INSTRUMENTS = ("loadstone.dev/stone/load", "loadstone.dev/stone/spans", "loadstone.dev/stone/node")
+ENCODING = ("loadstone.dev/stone/otlp.", "go.opentelemetry.io/", "google.golang.org/protobuf/")
+"""Packages that work for whoever calls them, tracing among others."""
+MODULE = re.compile(r"[\w-]+(\.[\w-]+)+/")
+"""How a function begins that is not of Go's own library."""
 MOST = 5
 
 Shares = Callable[[], list[tuple[str, float]]]
@@ -41,7 +46,7 @@ def recording(file: Path, seconds: float) -> Iterator[Shares]:
 
 
 def shares(samples: Iterable[str]) -> list[tuple[str, float]]:
-    """The outermost functions of tracing by their share of the services' samples, the most first.
+    """The functions of tracing that work themselves, by their share of the services' samples, the most first.
 
     A sample is a line with the program's name and a line for each frame, innermost first: address and function.
     """
@@ -52,7 +57,24 @@ def shares(samples: Iterable[str]) -> list[tuple[str, float]]:
         if program.split()[:1] != ["stone"] or any(function.startswith(INSTRUMENTS) for function in functions):
             continue
         total += 1
-        within = [function for function in functions if function.startswith(PACKAGE)]
-        if within:
-            of[within[-1].removeprefix(PACKAGE)] += 1
-    return [(name, count / total) for name, count in of.most_common(MOST)]
+        if function := _at_work(functions):
+            of[function.removeprefix(PACKAGE)] += 1
+    if not of:
+        return []
+    return [
+        ("all of its functions", of.total() / total),
+        *((name, of[name] / total) for name, _ in of.most_common(MOST)),
+    ]
+
+
+def _at_work(functions: Sequence[str]) -> str | None:
+    """The function of tracing to which a stack's work belongs, None where it belongs to anything else.
+
+    Tracing wraps handlers, clients and caches, so that most stacks hold one of its functions: what these call, of the
+    application or of a library, is not its work. Its sender calls libraries, too, on goroutines of its own.
+    """
+    roots = [function for function in functions if MODULE.match(function)]
+    if roots and roots[-1].startswith(f"{PACKAGE}newSender"):
+        return roots[-1]
+    inner = next((function for function in roots if not function.startswith(ENCODING)), "")
+    return inner if inner.startswith(PACKAGE) else None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bench import prediction
+from bench import frames, prediction, tracing
 from loadstone.experiments.deployment import resolve_treatment
 from loadstone.experiments.plan import make_plan
 from loadstone.model.cluster import Node
@@ -53,6 +53,53 @@ def test_a_treatment_that_no_node_has_room_for_is_found_here():
     found = resolve_treatment(plan.deployable(plan.treatments[0]), NODES, "bench")
     with pytest.raises(PreflightError, match="vertical doubles every limit"):
         refuse_impossible(found)
+
+
+def stack(*functions: str, program: str = "stone") -> str:
+    """A sample of ``perf script``, innermost first."""
+    return "\n".join([f"{program} ", *(f"    7f00{number:04x} {name}" for number, name in enumerate(functions))])
+
+
+TRACING, HANDLER = frames.PACKAGE, "loadstone.dev/stone/apps/social/posts.(*Store).Read"
+THRIFT = "github.com/apache/thrift/lib/go/thrift.(*TStandardClient).Call"
+WRAPPER, SERVER = f"{TRACING}(*Tracing).process.func1", "net/http.(*conn).serve"
+
+
+def test_tracing_is_charged_with_its_own_work_and_not_with_what_it_wraps():
+    found = frames.shares(
+        [
+            stack("runtime.mallocgc", f"{TRACING}(*Tracing).start", WRAPPER, SERVER),
+            stack("runtime.memmove", "google.golang.org/protobuf/encoding/protowire.AppendTag",
+                  "loadstone.dev/stone/otlp.Append", f"{TRACING}(*Span).End", WRAPPER, SERVER),
+            stack("runtime.futex", "google.golang.org/grpc.(*ClientConn).Invoke", f"{TRACING}newSender.gowrap1"),
+            stack("syscall.Syscall", HANDLER, WRAPPER, SERVER),
+            stack("syscall.Syscall", THRIFT, f"{TRACING}(*thriftClient).Call", HANDLER, WRAPPER, SERVER),
+            stack("epoll_wait"),
+            stack("runtime.mallocgc", "loadstone.dev/stone/load.(*loadThread).run"),
+            stack("mallocgc", WRAPPER, program="postgres"),
+        ]
+    )  # fmt: skip
+    assert found == [
+        ("all of its functions", 0.5),
+        *((name, pytest.approx(1 / 6)) for name in ("(*Tracing).start", "(*Span).End", "newSender.gowrap1")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "narrow", "holds"),
+    [
+        (-0.166, 0.002, False, True),
+        (0.021, 0.119, False, False),
+        (0.01, 0.03, True, None),
+        (0.0, 0.02, True, True),
+        (-0.3, 0.3, False, None),
+    ],
+)
+def test_pairs_are_added_until_the_interval_is_narrow_wherever_it_lies(
+    low: float, high: float, narrow: bool, holds: bool | None
+):
+    cost = tracing.Cost(1.0, 1.0, (low + high) / 2, low, high, 6)
+    assert (tracing.narrow_enough(cost, 0.02), tracing.holds(cost, 0.02)) == (narrow, holds)
 
 
 def test_a_benchmark_that_does_not_exist_is_an_error():
