@@ -45,9 +45,10 @@ syscall(227, 0, pack("qq", $s, $ns)) == 0 or die $!;
 
 HOG = """
 open(F, ">/proc/self/oom_score_adj"); print F -1000; close(F);
-while (@ARGV == grep { kill 0, $_ } @ARGV) { push @held, "x" x 2**24 }
+while (@ARGV == grep { -e "/proc/$_/exe" } @ARGV) { push @held, "x" x 2**24; select undef, undef, undef, 0.3 }
 """
-"""Takes memory until one of these processes is gone; the kernel does not choose it."""
+"""Takes memory until one of these processes is gone; the kernel does not choose it. The pauses are for the end of the
+one that it chooses: with no process left to choose, the kernel panics."""
 
 FILL = "for size in 1024 64 1; do while fallocate -l ${size}M /filled.$((n = n + 1)); do :; done; done 2>/dev/null; :"
 """Takes the whole disk, with what is reserved for root."""
