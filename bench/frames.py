@@ -14,7 +14,7 @@ from pathlib import Path
 PACKAGE = "loadstone.dev/stone/platform/tracing."
 INSTRUMENTS = ("loadstone.dev/stone/load", "loadstone.dev/stone/spans", "loadstone.dev/stone/node")
 ENCODING = ("loadstone.dev/stone/otlp.", "go.opentelemetry.io/", "google.golang.org/protobuf/")
-"""Packages that work for whoever calls them, tracing among others."""
+"""Packages whose work is that of their caller, tracing among others."""
 MODULE = re.compile(r"[\w-]+(\.[\w-]+)+/")
 """How a function begins that is not of Go's own library."""
 MOST = 5
