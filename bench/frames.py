@@ -73,8 +73,8 @@ def _at_work(functions: Sequence[str]) -> str | None:
     Tracing wraps handlers, clients and caches, so that most stacks hold one of its functions: what these call, of the
     application or of a library, is not its work. Its sender calls libraries, too, on goroutines of its own.
     """
-    roots = [function for function in functions if MODULE.match(function)]
-    if roots and roots[-1].startswith(f"{PACKAGE}newSender"):
-        return roots[-1]
-    inner = next((function for function in roots if not function.startswith(ENCODING)), "")
+    named = [function for function in functions if MODULE.match(function)]
+    if named and named[-1].startswith(f"{PACKAGE}newSender"):
+        return named[-1]
+    inner = next((function for function in named if not function.startswith(ENCODING)), "")
     return inner if inner.startswith(PACKAGE) else None
