@@ -9,14 +9,18 @@ import (
 
 // forker starts children from one thread that lives as long as the node. The kernel sends a child's death signal
 // (prctl(2), PR_SET_PDEATHSIG) when the thread that forked it ends, which Go's other threads may do at any time.
+// The node is protected from the kernel's choice when memory runs out, and its children are not.
 type forker chan func()
 
 func newForker() forker {
 	f := make(forker)
+	protection := protect()
 	go func() {
 		runtime.LockOSThread()
 		for start := range f {
+			protection.lift()
 			start()
+			protection.set()
 		}
 	}()
 	return f

@@ -208,7 +208,7 @@ def test_a_guest_that_runs_out_of_memory_or_of_disk_makes_that_trial_invalid(per
     (person.home / "application.yaml").write_text(yaml.safe_dump(applications.patient("docstore")))
     study = yaml.safe_load((person.home / "study.yaml").read_text())
     study["load"]["rates"] = [2, 3, 4, 5]
-    trial = {"warmup": "1s", "duration": "20s", "order": "sequential"}
+    trial = {"warmup": "1s", "duration": "60s", "order": "sequential"}
     write(person, study | {"trial": trial, "vm": {"memory": "512MiB"}})
     process = person.starts("run", "study.yaml", "--emulated-ok")
     person.waits_until_a_trial_is_loaded(process, finished=1)
