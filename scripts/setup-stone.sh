@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the static binary .build/stone.
+# Builds the static binaries .build/stone and .build/stone-compose.
 source "$(dirname "$0")/common.sh"
 
 needed=1.26
@@ -26,5 +26,7 @@ vcs=false
 if git rev-parse HEAD >/dev/null 2>&1; then vcs=auto; fi
 cd stone
 export GOTOOLCHAIN=auto
-logged go build -trimpath -buildvcs="$vcs" -ldflags "-s -w -X main.version=$version" -o ../.build/stone.part ./cmd/stone
-mv ../.build/stone.part ../.build/stone
+logged go build -trimpath -buildvcs="$vcs" -ldflags "-s -w -X main.version=$version" -o ../.build/part/ ./cmd/...
+mv ../.build/part/stone-compose ../.build/
+mv ../.build/part/stone ../.build/ # last: make goes by its time
+rmdir ../.build/part

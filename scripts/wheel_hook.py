@@ -1,4 +1,4 @@
-"""Puts the ``stone`` binary into a wheel (hatchling build hook): LOADSTONE_WHEEL names the processor, amd64 or arm64.
+"""Puts ``stone`` and ``stone-compose`` into a wheel (hatchling build hook); LOADSTONE_WHEEL: the processor, amd64 or arm64.
 
 Without LOADSTONE_WHEEL, as in a checkout, nothing is built: the package finds ``.build/stone``.
 """
@@ -18,7 +18,7 @@ PLATFORMS = {"amd64": "manylinux_2_17_x86_64", "arm64": "manylinux_2_17_aarch64"
 
 
 class StoneHook(BuildHookInterface[Any]):
-    """Cross-builds ``stone``; the same sources give the same bytes."""
+    """Cross-builds both; the same sources give the same bytes."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         processor = os.environ.get("LOADSTONE_WHEEL")
@@ -26,14 +26,15 @@ class StoneHook(BuildHookInterface[Any]):
             return
         if processor not in PLATFORMS:
             raise SystemExit(f"LOADSTONE_WHEEL is {processor!r}; give {' or '.join(PLATFORMS)}")
-        binary = Path(tempfile.mkdtemp(prefix="loadstone-wheel-"), "stone")
+        built = Path(tempfile.mkdtemp(prefix="loadstone-wheel-"))
         flags = f"-s -w -buildid= -X main.version={self.metadata.version}"
         subprocess.run(
-            ["go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(binary), "./cmd/stone"],
+            ["go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", f"{built}/", "./cmd/..."],
             cwd=Path(self.root, "stone"),
             env={**os.environ, "CGO_ENABLED": "0", "GOOS": "linux", "GOARCH": processor, "GOTOOLCHAIN": "auto"},
             check=True,
         )
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{PLATFORMS[processor]}"
-        build_data["force_include"][str(binary)] = "loadstone/bin/stone"
+        for program in built.iterdir():
+            build_data["force_include"][str(program)] = f"loadstone/bin/{program.name}"

@@ -1,4 +1,4 @@
-"""Where the ``stone`` binary is."""
+"""Where the binaries are: ``stone``, for all machines, and ``stone-compose``, for the desk."""
 
 from __future__ import annotations
 
@@ -16,14 +16,25 @@ _REFERENCE_S = 30.0
 
 def stone_binary() -> Path:
     """``$LOADSTONE_STONE``, else that of an installed wheel, of a checkout, or ``stone`` on the PATH."""
-    given = os.environ.get("LOADSTONE_STONE")
+    if given := os.environ.get("LOADSTONE_STONE"):
+        if not os.access(given, os.X_OK):
+            raise PreflightError(f"the stone binary is missing: LOADSTONE_STONE={given}", "build it with `make setup`")
+        return Path(given).resolve()
+    return _found("stone")
+
+
+def compose_loader() -> Path:
+    """The program ``stone-compose``: that of an installed wheel, of a checkout, or on the PATH."""
+    return _found("stone-compose")
+
+
+def _found(name: str) -> Path:
     package = Path(__file__).resolve().parents[1]
-    places = (package / "bin" / "stone", package.parent / ".build" / "stone")
-    there = next((file for file in places if file.exists()), None)
-    found = given or there or shutil.which("stone")
+    places = (package / "bin" / name, package.parent / ".build" / name)
+    found = next((file for file in places if file.exists()), None) or shutil.which(name)
     if not found or not os.access(found, os.X_OK):
-        where = f"LOADSTONE_STONE={given}" if given else "neither in a wheel, nor as .build/stone, nor on the PATH"
-        raise PreflightError(f"the stone binary is missing: {where}", "build it with `make setup`")
+        where = f"neither in a wheel, nor as .build/{name}, nor on the PATH"
+        raise PreflightError(f"the {name} binary is missing: {where}", "build it with `make setup`")
     return Path(found).resolve()
 
 

@@ -1,4 +1,4 @@
-"""Sizes, durations and ports as ``stone compose`` writes them."""
+"""Sizes, durations and ports as ``stone-compose`` writes them."""
 
 from __future__ import annotations
 

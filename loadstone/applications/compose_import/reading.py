@@ -1,4 +1,4 @@
-"""Reads compose files with ``stone compose``, which is the loader of the format's own project."""
+"""Reads compose files with ``stone-compose``, which is the loader of the format's own project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.applications.compose_import.sources import ComposeSource, nearest
-from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.binary import compose_loader
 from loadstone.model.allowed import is_allowed
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
@@ -117,9 +117,9 @@ def _beside(given: list[ComposeSource], file: Path) -> ComposeSource:
 
 
 def _load(given: list[ComposeSource], profiles: list[str], known_keys: list[str]) -> Any:
-    """The result of ``stone compose``; raises InputError with its message at the line that it speaks of."""
+    """The result of ``stone-compose``; raises InputError with its message at the line that it speaks of."""
     flags = [flag for name in profiles for flag in ("--profile", name)]
-    command = [str(stone_binary()), "compose", *flags, *(str(source.file) for source in given)]
+    command = [str(compose_loader()), *flags, *(str(source.file) for source in given)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN_S, check=False)
     if result.returncode == 0:
         return json.loads(result.stdout)
@@ -127,7 +127,7 @@ def _load(given: list[ComposeSource], profiles: list[str], known_keys: list[str]
     text = re.sub(r"\.\s+You may need to escape any \$ with another \$\.\n", "; write '$$' for a dollar sign: ", text)
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("decoding failed due")]
     problems = [_problem(given, line.strip(), known_keys) for line in lines]
-    unclear = Problem(given[0].file, 0, "", f"stone compose ended with exit code {result.returncode}")
+    unclear = Problem(given[0].file, 0, "", f"stone-compose ended with exit code {result.returncode}")
     raise InputError(sorted(problems, key=lambda problem: problem.line) or [unclear])
 
 

@@ -1,4 +1,4 @@
-"""The part of a compose project that is carried, in the long forms that ``stone compose`` writes.
+"""The part of a compose project that is carried, in the long forms that ``stone-compose`` writes.
 
 What else the specification has stands in ``uncarried.py``.
 """

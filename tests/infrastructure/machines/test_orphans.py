@@ -36,15 +36,22 @@ def node(state: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def orphan(state: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A node that has lost its desk, and that the kernel holds for a while."""
+    """A node that has lost its desk, and that the kernel holds."""
     with node(state) as process:
         assert process.stdin is not None
         process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)  # else it may end before it stops
         process.stdin.close()
-        later = threading.Timer(STOPPED_S, process.send_signal, [signal.SIGCONT])
-        later.start()
         yield process
-        later.join()
+
+
+@contextmanager
+def ending(lost: subprocess.Popen[bytes]) -> Iterator[None]:
+    """The kernel lets an orphan go on after a while."""
+    later = threading.Timer(STOPPED_S, lost.send_signal, [signal.SIGCONT])
+    later.start()
+    yield
+    later.join()
 
 
 def test_only_a_node_without_a_desk_is_an_orphan_and_of_its_folder_alone(tmp_path: Path) -> None:
@@ -55,7 +62,7 @@ def test_only_a_node_without_a_desk_is_an_orphan_and_of_its_folder_alone(tmp_pat
 
 
 def test_a_channel_to_this_machine_begins_when_orphans_have_ended(tmp_path: Path) -> None:
-    with orphan(tmp_path) as lost:
+    with orphan(tmp_path) as lost, ending(lost):
         machine = this_machine(str(tmp_path))
         assert machine.hello.pid not in (lost.pid, os.getpid())
         assert lost.poll() is not None
@@ -73,7 +80,7 @@ def test_an_orphan_that_stays_is_named(tmp_path: Path) -> None:
 def test_down_returns_when_nothing_is_left_although_nothing_is_deployed(tmp_path: Path) -> None:
     user = User(tmp_path)
     user.environment["LOADSTONE_DATA"] = str(tmp_path / "data")
-    with orphan(tmp_path / "data") as lost:
+    with orphan(tmp_path / "data") as lost, ending(lost):
         assert user.runs("down").stdout == "nothing is running\n"
         assert lost.poll() is not None
 
