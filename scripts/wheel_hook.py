@@ -1,6 +1,7 @@
-"""Puts ``stone`` and ``stone-compose`` into a wheel (hatchling build hook); LOADSTONE_WHEEL: the processor, amd64 or arm64.
+"""Puts ``stone`` and ``stone-compose`` into a wheel (hatchling build hook).
 
-Without LOADSTONE_WHEEL, as in a checkout, nothing is built: the package finds ``.build/stone``.
+LOADSTONE_WHEEL names the processor, amd64 or arm64. Without it, as in a checkout, nothing is built:
+the package finds those of ``.build``.
 """
 
 from __future__ import annotations

@@ -44,11 +44,12 @@ def test_a_wheel_needs_no_checkout(tmp_path: Path) -> None:
         ),
     }
     found = subprocess.run(
-        [python, "-c", "from loadstone.infrastructure.binary import stone_binary; print(stone_binary())"],
+        [python, "-c", "from loadstone.infrastructure import binary as b; print(b.stone_binary(), b.compose_loader())"],
         env=environment, cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert Path(found.stdout.strip()).is_relative_to(home)
-    version = subprocess.run([found.stdout.strip(), "version"], capture_output=True, text=True, check=True).stdout
+    stone, compose = found.stdout.split()
+    assert all(Path(program).is_relative_to(home) and os.access(program, os.X_OK) for program in (stone, compose))
+    version = subprocess.run([stone, "version"], capture_output=True, text=True, check=True).stdout
     assert version.startswith("stone 0.")
     (tmp_path / "study.yaml").write_text(
         "version: 1\nname: first\napplication: hotel-reservation\nload: {rates: [10], slo: {p99: 1s}}\n"
