@@ -68,10 +68,11 @@ static() {
     check "staticcheck" in_go go run "$staticcheck" ./...
 }
 
-# At most eight workers: each takes half a gigabyte, and with more the longest test file decides the time.
+# Tests that wait leave a quarter of the processors idle, so there are more workers; at most eight: each takes half a
+# gigabyte, and with more the longest test file decides the time.
 pure_tests() {
     local workers
-    workers=$(nproc)
+    workers=$((($(nproc) * 3 + 1) / 2))
     check "pure tests" pytest --numprocesses=$((workers < 8 ? workers : 8)) --dist=loadfile --durations=20 -m "$1"
 }
 
