@@ -40,10 +40,12 @@ type journaled struct {
 	at string // its folder in the journal
 }
 
-var nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+const mostNameBytes = 100
+
+var nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 func checkName(what, name string) error {
-	if !nameOf.MatchString(name) {
+	if len(name) > mostNameBytes || !nameOf.MatchString(name) {
 		return faultf(Input, "%.120q is no name of a %s: give letters, digits and ._-", name, what)
 	}
 	return nil

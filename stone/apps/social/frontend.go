@@ -24,6 +24,7 @@ type frontend struct {
 	graph        idl.SocialGraphService
 	media        *web.Backend
 	site         web.Site
+	pages        web.Pages
 	tokens       accounts.Tokens
 	sessions     web.Sessions
 	quirks       bool
@@ -32,6 +33,7 @@ type frontend struct {
 func startFrontend(_ context.Context, host *service.Host) error {
 	f := &frontend{
 		site:     web.NewSite(host.Log, explain),
+		pages:    mustParsePages(),
 		tokens:   accounts.Tokens{Secret: host.Config.Secret},
 		sessions: web.Sessions{Cookie: "login_token", Secret: host.Config.Secret},
 		quirks:   host.Config.Quirks,

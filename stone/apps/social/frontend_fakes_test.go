@@ -50,6 +50,7 @@ func newFrontend(t *testing.T, quirks bool) (*network, string) {
 	f := &frontend{
 		compose: n, homeTimeline: n, userTimeline: n, user: n, graph: n, media: media, quirks: quirks,
 		site:     web.NewSite(slog.New(slog.NewTextHandler(io.Discard, nil)), explain),
+		pages:    mustParsePages(),
 		tokens:   accounts.Tokens{Secret: fakeSecret},
 		sessions: web.Sessions{Cookie: "login_token", Secret: fakeSecret},
 	}

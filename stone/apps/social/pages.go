@@ -13,9 +13,7 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// pages are the pages by name.
-var pages = mustParsePages()
-
+// mustParsePages gives the pages by name. They are parsed by the front end alone: every service has this package.
 func mustParsePages() web.Pages {
 	folder, err := fs.Sub(pageFiles, "pages")
 	if err != nil {
@@ -81,7 +79,7 @@ func (f *frontend) show(w http.ResponseWriter, r *http.Request, status int, name
 		page.Me = session.Username
 	}
 	page.Form = f.sessions.FormToken(w, r)
-	return pages.Show(w, status, name, page)
+	return f.pages.Show(w, status, name, page)
 }
 
 // showProblem is the page of an error that no other page shows.

@@ -9,12 +9,11 @@ import (
 	"github.com/prometheus/procfs"
 )
 
+const containerDigits = 64
+
 var (
 	allocationID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	containerID  = regexp.MustCompile(`[0-9a-f]{64}`)
-	// wholeID is a container's id as every engine that Loadstone drives makes it. Nothing shorter, nothing else: it
-	// becomes a part of a search in the kernel's folders.
-	wholeID = regexp.MustCompile("^" + containerID.String() + "$")
 )
 
 // containers resolves the requested ids to containers: a container's own id, or the id of a Nomad allocation, whose
@@ -73,8 +72,10 @@ func containerOf(process procfs.Proc) string {
 	return ""
 }
 
+// checkID takes a container's id as every engine that Loadstone drives makes it. Nothing shorter, nothing else: it
+// becomes a part of a search in the kernel's folders.
 func checkID(id string) error {
-	if !wholeID.MatchString(id) && !allocationID.MatchString(id) {
+	if (len(id) != containerDigits || !containerID.MatchString(id)) && !allocationID.MatchString(id) {
 		return fmt.Errorf("%.80q is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation", id)
 	}
 	return nil

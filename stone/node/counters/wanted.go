@@ -15,8 +15,10 @@ const (
 	mostNetworks = 100
 )
 
+const mostNameBytes = 200
+
 // replicaName is what a replica may be called: names of deployments, nothing that a file of text could trip over.
-var replicaName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}$`)
+var replicaName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]*$`)
 
 // Wanted is what to record, and how often.
 type Wanted struct {
@@ -64,7 +66,7 @@ func ReplicasProblem(replicas map[string]Subject) error {
 }
 
 func namedProblem(what, name string, subject Subject) error {
-	if !replicaName.MatchString(name) {
+	if len(name) > mostNameBytes || !replicaName.MatchString(name) {
 		return fmt.Errorf("%.200q is no name of a %s: give letters, digits and ._/:-", name, what)
 	}
 	if err := subject.Problem(); err != nil {
