@@ -7,6 +7,7 @@ the package finds those of ``.build``.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -21,13 +22,15 @@ PLATFORMS = {"amd64": "manylinux_2_17_x86_64", "arm64": "manylinux_2_17_aarch64"
 class StoneHook(BuildHookInterface[Any]):
     """Cross-builds both; the same sources give the same bytes."""
 
+    _built: Path | None = None
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         processor = os.environ.get("LOADSTONE_WHEEL")
         if processor is None or version == "editable":
             return
         if processor not in PLATFORMS:
             raise SystemExit(f"LOADSTONE_WHEEL is {processor!r}; give {' or '.join(PLATFORMS)}")
-        built = Path(tempfile.mkdtemp(prefix="loadstone-wheel-"))
+        built = self._built = Path(tempfile.mkdtemp(prefix="loadstone-wheel-"))
         flags = f"-s -w -buildid= -X main.version={self.metadata.version}"
         subprocess.run(
             ["go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", f"{built}/", "./cmd/..."],
@@ -39,3 +42,7 @@ class StoneHook(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-{PLATFORMS[processor]}"
         for program in built.iterdir():
             build_data["force_include"][str(program)] = f"loadstone/bin/{program.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if self._built is not None:
+            shutil.rmtree(self._built)
