@@ -9,12 +9,12 @@ import (
 
 // forker starts children from one thread that lives as long as the node. The kernel sends a child's death signal
 // (prctl(2), PR_SET_PDEATHSIG) when the thread that forked it ends, which Go's other threads may do at any time.
-// The node is protected from the kernel's choice when memory runs out, and its children are not.
+// The node is protected when memory runs out; its children are not.
 type forker chan func()
 
 func newForker() forker {
 	f := make(forker)
-	protection := protect()
+	protection := protect(scoreFile)
 	go func() {
 		runtime.LockOSThread()
 		for start := range f {

@@ -40,6 +40,7 @@ type journaled struct {
 	at string // its folder in the journal
 }
 
+// mostNameBytes is checked apart: a counted repetition in nameOf would take 100 kB in every process.
 const mostNameBytes = 100
 
 var nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)

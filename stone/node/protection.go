@@ -9,19 +9,20 @@ import (
 // scoreFile adjusts which process the kernel kills when memory runs out (proc(5), oom_score_adj). A child inherits it.
 const scoreFile = "/proc/self/oom_score_adj"
 
-// protectedScore is for what a system cannot do without, such as sshd's -1000, which would exempt a node even where
-// it has a limit of its own.
+// protectedScore makes a node the last choice. The least, -1000, would exempt it even from the limit of its own control
+// group.
 const protectedScore = -900
 
 // protection keeps a machine's node alive when its memory runs out, to tell which process the kernel has killed. A node
 // is larger than most replicas and would be chosen first.
 type protection struct {
+	file   string
 	before []byte // the score of those that the node starts; empty where there is no protection
 }
 
-// protect this process. That needs CAP_SYS_RESOURCE: without it the node runs as it is.
-func protect() protection {
-	before, err := os.ReadFile(scoreFile)
+// protect lowers the score in the file, a process's own. That needs CAP_SYS_RESOURCE: without it nothing changes.
+func protect(file string) protection {
+	before, err := os.ReadFile(file)
 	if err != nil {
 		return protection{}
 	}
@@ -29,7 +30,7 @@ func protect() protection {
 	if err != nil || score <= protectedScore {
 		return protection{}
 	}
-	p := protection{before}
+	p := protection{file, before}
 	if !p.set() {
 		return protection{}
 	}
@@ -42,5 +43,5 @@ func (p protection) set() bool { return p.write(strconv.AppendInt(nil, protected
 func (p protection) lift() { p.write(p.before) }
 
 func (p protection) write(score []byte) bool {
-	return len(p.before) > 0 && os.WriteFile(scoreFile, score, 0) == nil
+	return len(p.before) > 0 && os.WriteFile(p.file, score, 0) == nil
 }

@@ -2,14 +2,45 @@ package node
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
+
+func TestProtection(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "oom_score_adj")
+	score := func() string { text, _ := os.ReadFile(file); return string(bytes.TrimSpace(text)) }
+	for _, before := range []string{"0", "200", "-900", "-1000"} {
+		if err := os.WriteFile(file, []byte(before+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		protected := "-900"
+		if before == "-1000" { // lower already
+			protected = before
+		}
+		p := protect(file)
+		at := []string{score()}
+		p.lift()
+		at = append(at, score())
+		p.set()
+		if at = append(at, score()); !slices.Equal(at, []string{protected, before, protected}) {
+			t.Errorf("from %s: %v", before, at)
+		}
+	}
+	absent := filepath.Join(t.TempDir(), "none")
+	p := protect(absent)
+	p.lift()
+	if _, err := os.Stat(absent); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a kernel without the file: %v", err)
+	}
+}
 
 // A node is the last process that the kernel kills when memory runs out, where it may be; what it starts is not.
 func TestAProtectedNode(t *testing.T) {

@@ -13,9 +13,10 @@ const (
 
 	mostReplicas = 1000
 	mostNetworks = 100
-)
 
-const mostNameBytes = 200
+	// mostNameBytes is checked apart: a counted repetition in replicaName would take 100 kB in every process.
+	mostNameBytes = 200
+)
 
 // replicaName is what a replica may be called: names of deployments, nothing that a file of text could trip over.
 var replicaName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]*$`)
