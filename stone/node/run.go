@@ -74,7 +74,7 @@ func (n *Node) run(ctx context.Context, c *call, args runArgs) (answer, error) {
 		pipes.close()
 		return answer{}, err
 	}
-	n.keeper.add(command.Process.Pid) // before a client can see that it runs
+	n.keeper.add(command.Process.Pid)
 	pipes.started()
 	timedOut, err := n.wait(ctx, command, time.Duration(args.TimeoutS*float64(time.Second)))
 	pipes.finish(outputsWithin)
@@ -123,10 +123,11 @@ func (n *Node) wait(ctx context.Context, command *exec.Cmd, within time.Duration
 // pipes are the standard input and outputs of a command.
 type pipes struct {
 	ours, its []*os.File
-	copied    []chan struct{}
+	copies    []func()
+	copied    []chan struct{} // each closed when a copy has ended
 }
 
-// plumb gives a command its standard input and two outputs. They are copied once it has started.
+// plumb gives a command its standard input and two outputs.
 func plumb(command *exec.Cmd, input []byte, out, problems *output) (*pipes, error) {
 	p := &pipes{}
 	if len(input) > 0 {
@@ -152,17 +153,20 @@ func plumb(command *exec.Cmd, input []byte, out, problems *output) (*pipes, erro
 	return p, nil
 }
 
-func (p *pipes) add(ours, its *os.File, copying func()) {
-	p.ours, p.its = append(p.ours, ours), append(p.its, its)
-	done := make(chan struct{})
-	p.copied = append(p.copied, done)
-	go func() { defer close(done); copying() }()
+func (p *pipes) add(ours, its *os.File, copies func()) {
+	p.ours, p.its, p.copies = append(p.ours, ours), append(p.its, its), append(p.copies, copies)
 }
 
-// started closes the ends that only the command needs.
+// started closes the ends that only the command needs, and copies from and to the others. Call it when the keeper knows
+// the command: a client that has read its output may kill this node.
 func (p *pipes) started() {
 	for _, file := range p.its {
 		_ = file.Close()
+	}
+	for _, copies := range p.copies {
+		done := make(chan struct{})
+		p.copied = append(p.copied, done)
+		go func() { defer close(done); copies() }()
 	}
 }
 

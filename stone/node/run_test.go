@@ -3,7 +3,9 @@ package node
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -116,6 +118,27 @@ func TestACommandIsCanceled(t *testing.T) {
 	}
 	gone(t, leader)
 	gone(t, child)
+}
+
+// What a command prints is read only when the keeper knows the command: a client that sees it may kill the node at once.
+func TestNothingIsCopiedBeforeTheCommandIsKnown(t *testing.T) {
+	out, problems, command := newOutput("stdout", false), newOutput("stderr", false), &exec.Cmd{}
+	pipes, err := plumb(command, nil, out, problems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(command.Stdout, "here\n"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if text := out.end(); len(text) > 0 {
+		t.Errorf("%q was read", text)
+	}
+	pipes.started()
+	pipes.finish(time.Minute)
+	if text := out.end(); string(text) != "here\n" {
+		t.Errorf("%q", text)
+	}
 }
 
 func TestTheChannelsEndKillsCommands(t *testing.T) {
