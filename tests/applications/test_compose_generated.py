@@ -154,6 +154,7 @@ def rendered(application: Application, orchestrator: str, place: Path) -> Path:
     return main
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("orchestrator", ["compose", "swarm"])
 @given(applications())
 def test_what_is_rendered_as_a_compose_file_is_imported_again_as_it_was(

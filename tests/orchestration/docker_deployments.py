@@ -77,7 +77,7 @@ def foreign(there: list[Node] | None = None) -> Deployment:
 
 def tree(files: dict[str, str], name: str) -> dict[str, Any]:
     """A rendered file as data."""
-    data: dict[str, Any] = yaml.safe_load(files[name])
+    data: dict[str, Any] = yaml.load(files[name], yaml.CSafeLoader)
     return data
 
 

@@ -44,5 +44,8 @@ def by_service(wanted: Deployment, orchestrator: str) -> dict[str, str]:
     rendered = files(wanted, orchestrator)
     if orchestrator in ("compose", "swarm"):
         (text,) = rendered.values()
-        return {name: yaml.safe_dump(service) for name, service in yaml.safe_load(text)["services"].items()}
+        return {
+            name: yaml.dump(service, Dumper=yaml.CSafeDumper)
+            for name, service in yaml.load(text, yaml.CSafeLoader)["services"].items()
+        }
     return {Path(name).name.split(".")[0]: text for name, text in rendered.items() if name != "namespace.yaml"}

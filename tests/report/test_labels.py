@@ -48,6 +48,7 @@ def drawn(content: Content, chosen: look.Look) -> dict[str, Figure]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [look.USUAL, look.chosen("3.33in", "DejaVu Serif")], ids=["page", "column"])
 def test_no_label_is_cut_or_on_another(many: Content, chosen: look.Look) -> None:
     assert len(open_run(many.run.folder).trials) == 12 * 10 * 5
