@@ -46,10 +46,11 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 		return answer{}, err
 	}
 	defer unlock()
-	entry, err := n.enter(args)
+	entry, mine, err := n.hold(ctx, args)
 	if err != nil {
 		return answer{}, err
 	}
+	defer mine()
 	for _, folder := range []string{entry.data(), filepath.Dir(entry.log("")), entry.process("")} {
 		if err := makeFolder(folder); err != nil {
 			return answer{}, err
@@ -61,6 +62,20 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 		}
 	}
 	return answer{value: Begun{entry.data(), entry.User, entry.Group, entry.UnlimitedBecause}}, nil
+}
+
+// hold enters a deployment and keeps it from being ended meanwhile; one that is being ended is entered anew after that.
+func (n *Node) hold(ctx context.Context, args beginArgs) (*journaled, func(), error) {
+	for {
+		entry, err := n.enter(args)
+		if err != nil {
+			return nil, nil, err
+		}
+		unlock, err := lock(ctx, entry.at, unix.LOCK_SH)
+		if err == nil || asFault(err).Kind != Missing {
+			return entry, unlock, err
+		}
+	}
 }
 
 // makeFolder makes a folder that others pass through, to data of their own, and cannot read: who can open a folder can lock

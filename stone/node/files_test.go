@@ -106,3 +106,22 @@ func TestAFileOfAnotherUser(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 }
+
+// A file that cannot be put on the disk whole leaves the one that was there.
+func TestAFileThatIsNotOnTheDiskHasNoName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), "part")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = part.Close() // so that fsync fails, as on a full disk
+	if err := (&putting{file: part}).complete(path, 0o644); err == nil {
+		t.Error("no error")
+	}
+	if text, err := os.ReadFile(path); string(text) != "before" {
+		t.Errorf("%q, %v", text, err)
+	}
+}

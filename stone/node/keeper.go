@@ -23,6 +23,7 @@ const KeeperVerb = "keep"
 // the children of a node; the keeper finds their whole process groups. It is started with the first command.
 type keeper struct {
 	forker forker
+	state  string // the node's folder: an argument that tells whose keeper it is
 
 	mu      sync.Mutex
 	tried   bool
@@ -59,7 +60,7 @@ func (k *keeper) start() {
 	}
 	defer read.Close()
 	k.command = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{"stone", "node", KeeperVerb}, Env: []string{"GOMAXPROCS=1"}, Dir: "/",
+		Path: "/proc/self/exe", Args: []string{"stone", "node", KeeperVerb, k.state}, Env: []string{"GOMAXPROCS=1"}, Dir: "/",
 		Stdin: read, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if k.forker.start(k.command, nil) != nil {

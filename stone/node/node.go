@@ -54,7 +54,7 @@ func Serve(ctx context.Context, options Options, in io.Reader, out io.Writer) er
 	n := &Node{Options: options, groups: kernel, forker: newForker()}
 	n.tuner = tuning.New(tuning.On(options.Sys, options.Proc), tuning.Folder())
 	n.reader = sync.OnceValues(n.openReader)
-	n.keeper = &keeper{forker: n.forker}
+	n.keeper = &keeper{forker: n.forker, state: n.State}
 	defer n.close()
 	channel := newChannel(in, out, n.verbs())
 	hello, err := n.hello()

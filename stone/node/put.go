@@ -89,10 +89,11 @@ func (n *Node) put(_ context.Context, c *call, args putArgs) (answer, error) {
 
 // complete gives a file its permissions and its name, on the disk.
 func (p *putting) complete(path string, mode fs.FileMode) error {
-	return cmp.Or(
-		os.Chmod(p.file.Name(), unixMode(mode)), p.file.Sync(), p.file.Close(),
-		os.Rename(p.file.Name(), path), syncFolder(filepath.Dir(path)),
-	)
+	err := cmp.Or(os.Chmod(p.file.Name(), unixMode(mode)), p.file.Sync(), p.file.Close())
+	if err != nil { // the file that was there stays
+		return err
+	}
+	return cmp.Or(os.Rename(p.file.Name(), path), syncFolder(filepath.Dir(path)))
 }
 
 // unixMode is how Go writes the bits for set-user-id, set-group-id and sticky.

@@ -64,7 +64,6 @@ func (n *Node) run(ctx context.Context, c *call, args runArgs) (answer, error) {
 	}
 	out := newOutput("stdout", args.Follow)
 	problems := newOutput("stderr", args.Follow)
-	lines := follow(c, args.Follow, out, problems)
 	pipes, err := plumb(command, c.payload, out, problems)
 	if err != nil {
 		return answer{}, err
@@ -75,6 +74,7 @@ func (n *Node) run(ctx context.Context, c *call, args runArgs) (answer, error) {
 		return answer{}, err
 	}
 	n.keeper.add(command.Process.Pid)
+	lines := follow(c, args.Follow, out, problems)
 	pipes.started()
 	timedOut, err := n.wait(ctx, command, time.Duration(args.TimeoutS*float64(time.Second)))
 	pipes.finish(outputsWithin)

@@ -141,6 +141,9 @@ func (n *Node) end(ctx context.Context, _ *call, args endArgs) (answer, error) {
 		return answer{}, err
 	}
 	unlock, err := lock(ctx, entry.at, unix.LOCK_EX)
+	if err != nil && asFault(err).Kind == Missing { // another node has ended it meanwhile
+		return answer{value: was}, nil
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -154,7 +157,9 @@ func (n *Node) end(ctx context.Context, _ *call, args endArgs) (answer, error) {
 		if alive {
 			was.Running = append(was.Running, name)
 		}
-		if alive && entry.Group == nil {
+		// Its children may outlive it, in its session, whose id is its own: no other process has that now.
+		now, gone := process.Read(stat.PID)
+		if entry.Group == nil && stat.PID != 0 && (gone != nil || now.Is(stat)) {
 			if err := n.kill(ctx, entry, name, stat); err != nil {
 				return answer{}, err
 			}

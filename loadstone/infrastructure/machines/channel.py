@@ -135,6 +135,7 @@ class Channel:
         """The first line of the node; ends it and raises MachineLost where there is none, or another than expected."""
         assert self._process.stdout is not None
         late = threading.Timer(within_s, self._process.kill)
+        late.daemon = True  # a desk that is interrupted here does not wait for it
         late.start()
         hello, why, remedy = None, "", ""
         try:
@@ -142,12 +143,12 @@ class Channel:
                 hello = Hello.model_validate(frame[0])
         except (frames.FrameError, ValidationError):
             why, remedy = "what answers is no `stone node` of this release", "see what its login writes on its own"
-        expired = not late.is_alive()
-        late.cancel()
         if hello is None and not why:
             self._process.wait()
+            expired = not late.is_alive()
             why, remedy = self._explain(self._last_output())
             why = f"no answer within {within_s:g} s" if expired else why
+        late.cancel()
         if hello is not None and hello.protocol != PROTOCOL:
             why = f"its node speaks protocol {hello.protocol}, this release {PROTOCOL}"
             remedy = "rebuild the stone binary with `make .build/stone`"

@@ -16,7 +16,6 @@ from loadstone.model.errors import DeploymentError
 ENDS_WITHIN_S = 60.0
 """A node waits half a minute for requests that the kernel holds."""
 _LOOK_S = 0.02
-_KEEPER = ["keep"]
 
 
 def wait(state: str, within_s: float = ENDS_WITHIN_S) -> None:
@@ -34,7 +33,7 @@ def wait(state: str, within_s: float = ENDS_WITHIN_S) -> None:
 
 
 def find(state: str) -> list[int]:
-    """The process ids of this user's nodes with that folder, and of nodes' keepers, whose input has no writer."""
+    """The process ids of this user's nodes with that folder, and of their keepers, whose input has no writer."""
     return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit() and _is(folder, state)]
 
 
@@ -43,8 +42,7 @@ def _is(process: Path, state: str) -> bool:
         if process.stat().st_uid != os.geteuid():
             return False
         argv = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")[1:-1]
-        ours = argv[:1] == ["node"] and (state in argv or argv[1:] == _KEEPER)
-        return ours and _abandoned(process / "fd" / "0")
+        return argv[:1] == ["node"] and state in argv and _abandoned(process / "fd" / "0")
     return False
 
 

@@ -39,7 +39,7 @@ func init() {
 }
 
 func runNode(args []string) int {
-	if len(args) == 1 && args[0] == node.KeeperVerb {
+	if len(args) == 2 && args[0] == node.KeeperVerb {
 		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // it outlives the node for a moment
 		node.Keep(os.Stdin)
 		return 0

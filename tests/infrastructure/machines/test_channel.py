@@ -140,7 +140,8 @@ def test_who_waits_learns_of_the_death(machine: Made) -> None:
 
     thread = threading.Thread(target=wait)
     thread.start()
-    time.sleep(0.2)
+    while there._channel is None or not there._channel._waiting:
+        time.sleep(0.01)
     with pytest.raises(MachineLost):
         there.clock()
     thread.join(30)

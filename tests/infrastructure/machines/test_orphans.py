@@ -61,6 +61,18 @@ def test_only_a_node_without_a_desk_is_an_orphan_and_of_its_folder_alone(tmp_pat
         assert orphans.find(str(tmp_path / "two")) == [lost.pid]
 
 
+def test_a_keeper_is_an_orphan_of_its_folder_alone(tmp_path: Path) -> None:
+    command = [str(stone_binary()), "node", "keep", str(tmp_path / "one")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as keeper:
+        assert keeper.stdin is not None
+        keeper.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, keeper.pid, os.WSTOPPED)
+        keeper.stdin.close()
+        assert orphans.find(str(tmp_path / "one")) == [keeper.pid]
+        assert orphans.find(str(tmp_path / "two")) == []
+        keeper.kill()
+
+
 def test_a_channel_to_this_machine_begins_when_orphans_have_ended(tmp_path: Path) -> None:
     with orphan(tmp_path) as lost, ending(lost):
         machine = this_machine(str(tmp_path))
