@@ -53,7 +53,7 @@ def command(
     count: options.Count = None,
     iterations: options.Iterations = 1,
     arrival: options.Arrival = "poisson",
-    duration: options.Duration = "10s",
+    duration: options.Duration = None,
     warmup: options.Warmup = "1s",
     slo: options.Slo = None,
     seed: options.Seed = 1,
@@ -78,7 +78,7 @@ def command(
     requests: options.Requests = False,
     metrics: options.Metrics = None,
     wrk2: options.Wrk2 = False,
-    wrk2_layout: options.Wrk2Layout = "current",
+    wrk2_layout: options.Wrk2Layout = None,
     json: Json = False,
 ) -> None:
     """Offer load to an address and measure latency from the intended send time of each request.
@@ -87,6 +87,8 @@ def command(
     completed, 5 --slo was not held.
     """
     arguments = list(rest or [])
+    if to is not None and address.is_url(what):
+        raise InputError(f"--target {to}: {what} is the target; --target is for a script or an application's workload")
     given = to if to is not None else what if address.is_url(what) else arguments.pop(0) if arguments else None
     if arguments and not what.endswith(SCRIPT):
         raise InputError(f"{arguments[0]!r}: only a script takes arguments")
@@ -98,6 +100,12 @@ def command(
         raise InputError("--json and --wrk2 exclude each other: choose one output format")
     if requests and folder is None:
         raise InputError("--requests needs --out, the folder for its file")
+    if wrk2_layout is not None and not wrk2 and folder is None:
+        raise InputError("--wrk2-layout is for the text of --wrk2, and for that in the folder of --out")
+    if metrics is not None and member:
+        raise InputError("--metrics is for a generator on this machine: with --member, others send; leave one out")
+    if count is not None and duration is not None:
+        raise InputError("--count and --duration exclude each other: with --count, clients send until all have sent N")
     workload = asking.workload(what, {"method": method, "headers": _headers(header), "body": _body(body)}, dataset)
     url = asking.target(given, what, workload)
     requested = asking.settings(
@@ -124,7 +132,7 @@ def command(
             "wrk2_layout": wrk2_layout,
             "script": {"arguments": arguments} if arguments else None,
         },
-        {"duration": duration if count is None else None, "warmup": warmup},
+        {"duration": (duration or "10s") if count is None else None, "warmup": warmup},
     )
     _check_load(requested, rate, closed)
     with _kept(folder) as place:
@@ -140,7 +148,7 @@ def command(
             may_stop=False,
             cpus=(),
             folder=place,
-            script_path=url.path.rstrip("/") if isinstance(workload, Path) else "",
+            script_path=address.path(url) if isinstance(workload, Path) else "",
             metrics=metrics,
             members=_members(member or []),
         )
@@ -198,6 +206,9 @@ def _headers(texts: list[str] | None) -> dict[str, str]:
     pairs = [text.partition(":") for text in texts or []]
     if wrong := next((name for name, colon, _ in pairs if not colon), None):
         raise InputError(f"--header {wrong!r}: write it like 'Name: value'")
+    names = [name.strip() for name, _, _ in pairs]
+    if twice := next((name for n, name in enumerate(names) if name.lower() in map(str.lower, names[:n])), None):
+        raise InputError(f"--header {twice!r} is given twice; give it once, with all values in it")
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
@@ -205,7 +216,7 @@ def _body(text: str | None) -> str | None:
     if text is None or not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
+        return Path(text[1:]).read_bytes().decode("utf-8")  # as it is: read_text() would change line ends
     except (OSError, ValueError) as error:
         raise InputError(f"--body {text}: cannot be read: {error}") from None
 

@@ -35,7 +35,7 @@ Count = Annotated[
 Iterations = Annotated[int, _option("I", "With --count: each client does so I times; each iteration is timed.")]
 Think = Annotated[str | None, _option("TIME", "A client's pause between an answer and its next request.")]
 Arrival = Annotated[str, _option("NAME", "poisson, constant, zipf, or {process: on-off, on: 1s, off: 1s} ...")]
-Duration = Annotated[str, _option("TIME", "The measured window.")]
+Duration = Annotated[str | None, _option("TIME", "The measured window; 10s by default.")]
 Warmup = Annotated[str, _option("TIME", "Warm-up with increasing load before the window; not counted.")]
 Slo = Annotated[list[str] | None, _option("P=TIME", "A gate, such as p99=200ms: exit with 5 if it is not met.")]
 Seed = Annotated[int, _option("N", "The same seed sends the same requests at the same times.")]
@@ -79,5 +79,8 @@ Requests = Annotated[bool, _option(None, "Record each request in DIR/requests.pa
 Metrics = Annotated[str | None, _option("HOST:PORT", "Serve Prometheus metrics while the load runs.", _RESULT)]
 Wrk2 = Annotated[bool, _option(None, "Print the result as wrk2 does.", _RESULT, "--wrk2")]
 Wrk2Layout = Annotated[
-    str, _option("LAYOUT", "Layout of wrk2's text: current, or before-2023, as in DeathStarBench's fork.", _RESULT)
+    str | None,
+    _option(
+        "LAYOUT", "Layout of wrk2's text: current (the default), or before-2023, as in DeathStarBench's fork.", _RESULT
+    ),
 ]

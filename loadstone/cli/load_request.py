@@ -19,7 +19,7 @@ from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.load import SCRIPT, Load
 from loadstone.model.trial_settings import TrialSettings
-from loadstone.model.workload import Workload
+from loadstone.model.workload import PLACEHOLDER, Workload
 
 _OPTIONS = {"rates": "rate", "record_requests": "requests", "requests": "count", "tls": "insecure", "headers": "header"}
 _INNER = ("think", "pace", "requests", "iterations", "ca", "insecure", "method", "headers", "body", "path")
@@ -72,6 +72,9 @@ def objective(texts: list[str] | None) -> dict[str, str] | None:
     pairs = [pair.strip().partition("=") for text in texts or [] for pair in text.split(",")]
     if wrong := next((key for key, equals, _ in pairs if not equals), None):
         raise InputError(f"--slo {wrong!r}: write a percentile and its limit, for example p99=200ms")
+    keys = [key for key, _, _ in pairs]
+    if twice := next((key for key in keys if keys.count(key) > 1), None):
+        raise InputError(f"--slo {twice}: is given twice; keep one limit")
     return {key: limit for key, _, limit in pairs} or None
 
 
@@ -82,9 +85,13 @@ def target(text: str | None, what: str, workload: Workload | Path) -> SplitResul
     if text is None:
         raise InputError(f"{what} has no target: give it, for example {example}")
     try:
-        return address.parsed(text, messages)
+        url = address.parsed(text, messages)
     except ValueError as error:
         raise InputError(str(error)) from None
+    if isinstance(workload, Workload) and text != what and not messages and address.path(url) != "/":
+        alone = f"{url.scheme}://{url.netloc}"
+        raise InputError(f"{text}: the requests of {what} have paths of their own; give {alone} alone")
+    return url
 
 
 def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> Workload | Path:
@@ -108,11 +115,27 @@ def _one_request(url: SplitResult, given: dict[str, Any]) -> Workload:
     path = address.path(url)
     name = address.operation_name(path)
     method = given.get("method", "POST" if "body" in given else "GET")
-    document = Document.of({"operations": {name: {**given, "method": method, "path": path}}}, "")
+    request = _literal({**given, "method": method, "path": path})
+    document = Document.of({"operations": {name: request}}, "")
     try:
         return document.parse(Workload)
     except InputError as error:
         raise _as_options(error) from None
+
+
+def _literal(request: dict[str, Any]) -> dict[str, Any]:
+    """A request that is sent as it is: what a workload would take for the value of a field begins with one of "{"."""
+    texts = [request["path"], request.get("body", ""), *request.get("headers", {}).values()]
+    if not any(map(PLACEHOLDER.search, texts)):
+        return request
+    braced: dict[str, Any] = {key: _braced(value) for key, value in request.items()}
+    return {**braced, "fields": {"brace": {"kind": "choice", "values": ["{"]}}}
+
+
+def _braced(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _braced(text) for name, text in value.items()}
+    return PLACEHOLDER.sub(r"{brace}\1}", value)
 
 
 def _of_application(what: str, dataset: str | None) -> Workload:

@@ -21,7 +21,8 @@ WorkloadEntry = Annotated[
     str, Matches(r"[a-z][a-z0-9-]{0,62}(:[A-Za-z0-9_-]+)?", "SERVICE, or SERVICE:PORT by the port's name")
 ]
 FieldType = TypeVar("FieldType", bound=Model)
-_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""In the texts of a request: the value of a field."""
 _LONGEST_PAUSE = 24 * 3600.0
 _OUR_OWN_HEADERS = ("content-length", "transfer-encoding")
 
@@ -48,7 +49,7 @@ class Request(Model):
         headers = ((("headers", key), text) for key, text in self.headers.items())
         texts: list[tuple[tuple[str, ...], str]] = [(("path",), self.path), (("body",), self.body), *headers]
         for key, text in texts:
-            for name in _PLACEHOLDER.findall(text):
+            for name in PLACEHOLDER.findall(text):
                 if name not in known:
                     yield key, f"{{{name}}} is not {self._placeholders}" + did_you_mean(name, known)
         for name, text in self.headers.items():
@@ -56,7 +57,7 @@ class Request(Model):
                 yield ("headers", name), "is made from the body; remove it"
             elif re.search(r"[\r\n\0]", text):
                 yield ("headers", name), "has a line end in it; a header is one line"
-            for field in _PLACEHOLDER.findall(text):
+            for field in PLACEHOLDER.findall(text):
                 if references.with_line_end(field, {**session, **self.fields}):
                     yield ("headers", name), f"{{{field}}} can have a line end in it; a header is one line"
         if self.expect is not None:

@@ -34,9 +34,10 @@ class Hey(ExternalDriver):
         request = the_request(offer)
         assert request is not None  # scripts are not in `expresses`
         workers = offer.clients or offer.load.connections
-        headers = [part for name, value in request.headers.items() for part in ("-H", f"{name}: {value}")]
+        headers = [part for name, value in request.headers.items() for part in _header(name, value)]
         return [
             *[program, "-z", f"{seconds:g}s", "-c", str(workers), "-t", str(math.ceil(offer.load.timeout))],
+            *["-disable-redirects", "-disable-compression"],
             *(["-q", f"{offer.rate / workers:.6g}"] if offer.rate else []),
             *(["-disable-keepalive"] if offer.load.policy == "new" else []),
             *["-m", request.method, *headers, *(["-d", request.body] if request.body else []), url(offer)],
@@ -67,6 +68,11 @@ class Hey(ExternalDriver):
             kinds=kinds,
             remarks=tuple(remarks),
         )
+
+
+def _header(name: str, value: str) -> list[str]:
+    """As options. Go ignores a Host among the headers: it has an option of its own."""
+    return ["-host", value] if name.lower() == "host" else ["-H", f"{name}: {value}"]
 
 
 def _latency(output: str) -> dict[str, float | None]:

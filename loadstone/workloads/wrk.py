@@ -61,7 +61,16 @@ class Wrk(ExternalDriver):
         quantiles = dict(re.findall(r"^\s+(\d+)%\s+(\S+)\s*$", output, re.MULTILINE))
         latency = {f"p{percent}": milliseconds(value) for percent, value in quantiles.items()}
         service = statistics(mean=milliseconds(average), max=milliseconds(most), **latency)
-        return replace(counted(output, self.name), loop="closed", service=service)
+        result = counted(output, self.name)
+        late = result.timeouts or 0  # answers after --timeout: among its requests, not among its latencies
+        answered = max(result.answered - late, 0)
+        return replace(
+            result,
+            loop="closed",
+            answered=answered,
+            completed=max(result.completed - late, 0),
+            service=service if answered else statistics(),  # it prints 0.00us of no latencies
+        )
 
 
 def script_options(offer: Offer) -> list[str]:

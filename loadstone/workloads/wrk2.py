@@ -60,6 +60,7 @@ class Wrk2(Wrk):
 
     def read(self, output: str, offer: Offer, seconds: float) -> ToolResult:
         result = counted(output, self.name)
+        stalled, result = result.timeouts, replace(result, timeouts=None)
         fork = re.search(r"^\s+Thread Stats\s+Avg\s+Stdev\s+99%", output, re.MULTILINE) is not None
         shares = dict(re.findall(r"^\s*([\d.]+)%\s+(\S+)\s*$", output, re.MULTILINE))
         latency = {name: milliseconds(shares[share]) for share, name in _QUANTILE.items() if share in shares}
@@ -68,6 +69,11 @@ class Wrk2(Wrk):
         latency["max"] = milliseconds(shares.get("100.000", ""))
         latency["mean"] = milliseconds(row(output, "Latency", self.name)[0])
         remarks = []
+        if stalled:
+            remarks.append(
+                f"wrk2 counted {stalled} timeouts: it looks every 2 s and counts each connection whose request is "
+                "older than --timeout, so how many requests timed out is not known"
+            )
         if result.seconds > _CALIBRATION_S:
             remarks.append("wrk2 counts the requests of its first 10 s, but not their latencies")
         if fork:

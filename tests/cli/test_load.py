@@ -89,6 +89,13 @@ REFUSED = [
     (["hotel-reservation", URL, "--rate", "5", "--method", "GET"], "--method: only for a URL"),
     ([URL, "--rate", "5", "--dataset", "small"], "--dataset small: only for an application's workload"),
     (["hotel-reservation", URL, "--dataset", "small"], "hotel-reservation has no such dataset; known: none"),
+    (["hotel-reservation", URL, "--rate", "5"], "have paths of their own; give http://127.0.0.1:8080 alone"),
+    ([URL, "--target", "http://h/", "--rate", "5"], "--target http://h/: http://127.0.0.1:8080/a?b=c is the target"),
+    ([URL, "--rate", "5", "--slo", "p99=1us", "--slo", "p99=2s"], "--slo p99: is given twice; keep one limit"),
+    ([URL, "--rate", "5", "--header", "Cookie: a=1", "--header", "cookie: b=2"], "--header 'cookie' is given twice"),
+    ([URL, "--rate", "5", "--wrk2-layout", "current"], "--wrk2-layout is for the text of --wrk2, and for that in"),
+    ([URL, "--rate", "5", "--member", "x", "--metrics", "h:1"], "--metrics is for a generator on this machine"),
+    ([URL, "--closed", "5", "--count", "9", "--duration", "3s"], "--count and --duration exclude each other"),
     (["hotel-reservation", "http://u@h/", "--rate", "5"], "send credentials in the header Authorization"),
     (["hotel-reservation", "ftp://h/", "--rate", "5"], "'ftp://h/' is not an address; write it like http://"),
     (["hotel-reservation", "http://h:99999/", "--rate", "5"], "'http://h:99999/' is not an address"),
@@ -162,14 +169,27 @@ def test_options_become_an_offer(say: Say, stone: type[FakeStone]) -> None:
     }
 
 
+def test_a_request_is_sent_as_it_is_given(say: Say, stone: type[FakeStone], tmp_path: Path) -> None:
+    stone.answer = changed(**REPORTED)
+    (tmp_path / "lines").write_bytes(b"a\r\nb\n")
+    assert say(URL, "--rate", "5", "--body", "@lines")[0] == 0
+    query = '{"query": "{me{name}}"}'
+    assert say("http://h/users/{id}", "--rate", "5", "--body", query, "--header", "X: {a}")[0] == 0
+    lines, braced = (next(iter(offer.workload.operations.values())) for offer in stone.offers)
+    assert lines.body == "a\r\nb\n"
+    assert braced.fields["brace"].values == ["{"]
+    sent = [text.replace("{brace}", "{") for text in (braced.path, braced.body, braced.headers["X"])]
+    assert sent == ["/users/{id}", query, "{a}"]
+
+
 def test_a_script_gets_its_arguments_and_the_path_of_its_target(
     say: Say, stone: type[FakeStone], tmp_path: Path
 ) -> None:
     stone.answer = changed(**REPORTED)
     (tmp_path / "x.lua").write_text("")
-    assert say("x.lua", "https://h/api/", "--insecure", "--closed", "4", "--think", "10ms", "--", "a", "-b")[0] == 0
+    assert say("x.lua", "https://h/api/?b=c", "--insecure", "--closed", "4", "--think", "10ms", "--", "a", "-b")[0] == 0
     (offer,) = stone.offers
-    assert (offer.workload, offer.script_path, offer.clients, offer.rate) == (tmp_path / "x.lua", "/api", 4, 0.0)
+    assert (offer.workload, offer.script_path, offer.clients, offer.rate) == (tmp_path / "x.lua", "/api/?b=c", 4, 0.0)
     assert offer.load.script is not None and offer.load.script.arguments == ["a", "-b"]
     assert offer.load.tls is not None and offer.load.tls.insecure and offer.targets == ("h:443",)
     assert offer.load.closed is not None and offer.load.closed.think == 0.01
@@ -177,7 +197,7 @@ def test_a_script_gets_its_arguments_and_the_path_of_its_target(
 
 def test_an_applications_workload(say: Say, stone: type[FakeStone]) -> None:
     stone.answer = changed(**REPORTED)
-    assert say("hotel-reservation/login", "--target", URL, "--rate", "5")[0] == 0
+    assert say("hotel-reservation/login", "--target", "http://127.0.0.1:8080/", "--rate", "5")[0] == 0
     assert isinstance(stone.offers[0].workload, Workload)
     assert list(stone.offers[0].workload.operations) == ["login"]
     mixed = workload("hotel-reservation", {})

@@ -243,6 +243,9 @@ def test_a_trial_without_an_slo_is_measured_or_invalid() -> None:
     assert judged(changed(generator__cpu_share=0.99), None).verdict == "invalid"
     late = changed(generator__own_lateness_p99_ms=12.0)
     assert "budget 11 ms" in judged(late, None).reasons[0], "a tenth of the P99 that was measured"
+    lost = late | {"counts": late["counts"] | {"completed": 9000, "errors": 993}}
+    lost["latency_ms"] = late["latency_ms"] | {"intended": late["latency_ms"]["intended"] | {"p99": 5000.0}}
+    assert "budget 11 ms" in judged(lost, None).reasons[0], "and not of the timeout, a lower bound"
 
 
 @pytest.mark.parametrize(("budget_s", "verdict"), [(0.002, "invalid"), (0.005, "held"), (None, "held")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ def read_recorded(tool: ExternalDriver, file: str, requested: Offer | None = Non
     return tool.read((RECORDED / file).read_text(), requested or offer(), seconds)
 
 
+def pairs(command: list[str]) -> list[list[str]]:
+    """Each argument with the next one."""
+    return [list(two) for two in pairwise(command)]
+
+
 def test_what_wrk_says() -> None:
     result = read_recorded(Wrk(), "wrk.txt", closed())
     assert (result.loop, result.seconds, result.completed, result.errors, result.timeouts) == (
@@ -52,8 +58,17 @@ def test_what_wrk_says() -> None:
 
 def test_what_wrk_counts_as_errors() -> None:
     result = read_recorded(Wrk(), "wrk-errors.txt", closed())
-    assert (result.completed, result.errors, result.timeouts) == (147 - 30, 13 + 30, 15)
+    assert (result.completed, result.errors, result.timeouts) == (147 - 30 - 15, 13 + 30, 15)
+    assert result.answered == 147 - 15
     assert result.kinds == {"read": 13, "status 400 or above": 30}
+
+
+def test_wrk_has_no_latency_where_every_answer_came_after_the_timeout() -> None:
+    output = (RECORDED / "wrk-errors.txt").read_text().replace("timeout 15", "timeout 147")
+    result = Wrk().read(output, closed(), 20.0)
+    assert (result.completed, result.answered) == (0, 0)
+    assert result.service is not None and set(result.service.values()) == {None}
+    assert judged("wrk", closed(), result).verdict != "held"
 
 
 def test_the_original_wrk2_counts_from_the_intended_time() -> None:
@@ -69,10 +84,10 @@ def test_the_fork_of_wrk2_counts_from_the_actual_time(text: str) -> None:
     result = read_recorded(Wrk2(), text)
     assert result.intended is None and result.service is not None
     assert (result.service["p99"], result.spectrum[1]) == (6.39, (50.0, None, 1.581))
-    assert (result.completed, result.errors, result.timeouts) == (996, 4, 3)
-    assert result.remarks == (
-        "this wrk2 counts latency from the actual send: time that requests waited in it is missing",
-    )
+    assert (result.completed, result.errors, result.timeouts) == (996, 4, None)
+    stalled, actual = result.remarks
+    assert "wrk2 counted 3 timeouts: it looks every 2 s" in stalled
+    assert actual == "this wrk2 counts latency from the actual send: time that requests waited in it is missing"
 
 
 def test_wrk2_of_nothing_is_not_zero_milliseconds() -> None:
@@ -132,9 +147,12 @@ def test_the_command_lines(tmp_path: Path) -> None:
         *["wrk", "-c", "8", "-t", "1", "-d", "20s", "--timeout", "2s", "--latency", *header, url]
     ]
     assert Hey().command("hey", offer(), 2.5) == [
-        *["hey", "-z", "2.5s", "-c", "8", "-t", "2", "-q", "50", "-m", "GET", *header, url]
+        *["hey", "-z", "2.5s", "-c", "8", "-t", "2", "-disable-redirects", "-disable-compression", "-q", "50"],
+        *["-m", "GET", *header, url],
     ]
-    assert Hey().command("hey", closed(), 2.0)[7:9] == ["-m", "GET"]
+    assert Hey().command("hey", closed(), 2.0)[9:11] == ["-m", "GET"]
+    named = Workload.model_validate({"operations": {"a": {"path": "/a", "headers": {"host": "shop.test"}}}})
+    assert ["-host", "shop.test"] in pairs(Hey().command("hey", offer(workload=named), 2.5))
     oha = Oha().command("oha", offer(), 2.5)
     assert oha[:6] == ["oha", "--no-tui", "--output-format", "json", "-z", "2.5s"]
     assert oha[12:15] == ["-q", "400", "--latency-correction"] and oha[-1] == url

@@ -100,7 +100,7 @@ def test_the_start_stands_in_the_file(results: Path, summary: dict[str, Any]) ->
 def test_wrk2s_text(results: Path, summary: dict[str, Any]) -> None:
     parsed = Wrk2().read((results / "wrk2.txt").read_text(), cast(Any, None), 2)
     assert parsed.answered == summary["completed_in_window"]
-    assert (parsed.seconds, parsed.errors, parsed.timeouts) == (2, 0, 0)
+    assert (parsed.seconds, parsed.errors) == (2, 0)
     assert parsed.service is not None
     for name, value in summary["latency_ms"]["intended"].items():
         if name not in ("count", "answered", "p95", "mean"):
