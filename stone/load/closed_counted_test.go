@@ -215,6 +215,9 @@ func TestCountedLoopAfterAWarmupByTime(t *testing.T) {
 		return ok(conn, path, n)
 	})
 	summary, _ := drive(t, s.closed(t, map[string]any{"warmup_s": 0.2, "duration_s": 600, "closed": map[string]any{"clients": 3, "requests": 10}}))
+	if summary.OfferedRate != nil {
+		t.Errorf("clients that wait offer %g/s", *summary.OfferedRate)
+	}
 	if summary.Counts.Sent != 30 || len(s.seen()) <= 30 || summary.BeginsS < 0.2 {
 		t.Errorf("%d came, from %g s: %+v", len(s.seen()), summary.BeginsS, summary.Counts)
 	}

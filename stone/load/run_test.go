@@ -212,8 +212,8 @@ func TestAbortWhenTheSLOCannotHold(t *testing.T) {
 			t.Errorf("%s: %d violations of %d offered at %g s", name, *summary.Violations, c.Offered, summary.Aborted.AtS)
 		}
 		// Rates are of the time that it ran, and no text shows what was on its way as slow.
-		if wanted := float64(c.Offered) / summary.Aborted.AtS; math.Abs(summary.OfferedRate-wanted) > 1e-9 || summary.Throughput != 0 {
-			t.Errorf("%s: offered %g/s instead of %g, %g/s completed", name, summary.OfferedRate, wanted, summary.Throughput)
+		if wanted := float64(c.Offered) / summary.Aborted.AtS; math.Abs(*summary.OfferedRate-wanted) > 1e-9 || summary.Throughput != 0 {
+			t.Errorf("%s: offered %g/s instead of %g, %g/s completed", name, *summary.OfferedRate, wanted, summary.Throughput)
 		}
 		for _, file := range []string{"wrk2.txt", "latency.hgrm"} {
 			if _, err := os.Stat(filepath.Join(dir, file)); !os.IsNotExist(err) {

@@ -26,7 +26,7 @@ type Summary struct {
 	ByGenerator       ByGenerator        `json:"by_generator"`
 	LessOwn           *LessOwn           `json:"less_own,omitempty"` // with an SLO only
 	CompletedInWindow int64              `json:"completed_in_window"`
-	OfferedRate       float64            `json:"offered_rate"`
+	OfferedRate       *float64           `json:"offered_rate,omitempty"` // of an open loop: clients of a closed one offer nothing
 	Throughput        float64            `json:"throughput"`
 	LatencyMs         map[string]Latency `json:"latency_ms"`
 	Spectrum          [][3]float64       `json:"spectrum"`
@@ -239,7 +239,10 @@ func (f *Findings) Summary() (*Summary, error) {
 		ran = max(s.Aborted.AtS, 0)
 	}
 	if ran > 0 {
-		s.OfferedRate, s.Throughput = float64(s.Counts.Offered)/ran, float64(s.CompletedInWindow)/ran
+		s.Throughput = float64(s.CompletedInWindow) / ran
+	}
+	if s.Loop == "open" && ran > 0 {
+		s.OfferedRate = new(float64(s.Counts.Offered) / ran)
 	}
 	return s, nil
 }
