@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loadstone.cli.console import LossyConsole, SafeConsole
+from loadstone.cli.console import LossyConsole, SafeConsole, drop_output
 
 out = SafeConsole(highlight=False, emoji=False, soft_wrap=True)
 """Results: standard output."""
@@ -51,4 +51,12 @@ def warn(text: str) -> None:
 
 def print_json(value: Any) -> None:
     """Machine-readable output: nothing else goes to standard output then."""
-    typer.echo(json.dumps(value, indent=2))
+    echo(json.dumps(value, indent=2) + "\n")
+
+
+def echo(text: str) -> None:
+    """Text as it is, on standard output. Dropped where its reader has ended; the exit code stays the command's."""
+    try:
+        typer.echo(text, nl=False)
+    except BrokenPipeError:
+        drop_output()

@@ -18,6 +18,10 @@ _CONTROL = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {ord("\t"), ord("\
 class SafeConsole(Console):
     """Drops control characters from all text: only its own styles and cursor movements reach the terminal."""
 
+    def on_broken_pipe(self) -> None:
+        """Drop what is written from now on: the exit code stays that of the command, and not of its reader."""
+        drop_output()
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=segment.text.translate(_CONTROL))
@@ -57,8 +61,15 @@ class _LossyStream:
         return getattr(self._stream, name)
 
 
+def drop_output() -> None:
+    """Drop what is written to standard output from now on, and what it has not taken yet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def drop_unwritten() -> None:
     """Drop what standard error could not take: Python would exit with code 120 where its last flush fails."""
+    if sys.stderr is None:  # it was closed
+        return
     try:
         sys.stderr.flush()
     except OSError:

@@ -31,6 +31,8 @@ def plan_for(
     An application's default infrastructure needs nothing but this machine: it emulates hosts where the orchestrator
     needs some. With Jaeger or ``elastic``, services trace all requests, unless a study sets the share.
     """
+    if str(what).startswith(("http:/", "https:/")):  # a Path has no two slashes in a row
+        raise InputError("nothing is deployed at an address; `loadstone init URL` writes a study of what runs there")
     traced = not {"jaeger", "elastic"}.isdisjoint(settings.get("stacks", ()))
     if what.suffix in (".yaml", ".yml"):
         document = Document.read(what)

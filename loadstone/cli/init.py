@@ -20,14 +20,14 @@ from loadstone.applications.workload_import import openapi as openapi_file
 from loadstone.cli import options
 from loadstone.cli.app import out, warn
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments.durable import writing
+from loadstone.experiments.durable import write_text, writing
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.infrastructure.choosing import first_infrastructure
 from loadstone.model import yaml12
 from loadstone.model.address import is_url, parsed
 from loadstone.model.base import plural
 from loadstone.model.document import Document, schema
-from loadstone.model.errors import InputError, grouped
+from loadstone.model.errors import InputError, Interrupted, grouped
 from loadstone.model.study import Settings, Study
 from loadstone.orchestration.base import Orchestrator
 
@@ -104,7 +104,10 @@ def _answer(question: str, default: Any) -> Any:
     """The user's answer on a terminal, else the default."""
     if not sys.stdin.isatty():
         return default
-    return typer.prompt(question, default=default, err=True)
+    try:
+        return typer.prompt(question, default=default, err=True)
+    except typer.Abort:
+        raise Interrupted("interrupted; nothing was written") from None
 
 
 def _here() -> str | None:
@@ -195,6 +198,6 @@ def _write(text: str, output: Path, beside: Path, imported: ImportedWorkload | N
                 beside.unlink()
         for note in [*(imported.notes if imported is not None else ()), *grouped(plan.notes)]:
             warn(note)
-        output.write_text(text, encoding="utf-8")
-        (output.parent / _SCHEMA).write_text(json.dumps(schema(Study), indent=1) + "\n", encoding="utf-8")
+        write_text(output, text)
+        write_text(output.parent / _SCHEMA, json.dumps(schema(Study), indent=1) + "\n")
     return plan

@@ -9,11 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from loadstone.cli import load_options as options
 from loadstone.cli import load_request as asking
-from loadstone.cli.app import Json, err, out, print_json, warn
+from loadstone.cli.app import Json, echo, err, out, print_json, warn
 from loadstone.cli.live import LiveView
 from loadstone.cli.load_request import LoadSettings
 from loadstone.cli.outcome import render
@@ -158,10 +156,10 @@ def command(
         if json:
             print_json({**summary.observed().model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
         elif wrk2:
-            typer.echo((place / "wrk2.txt").read_text(), nl=False)
+            echo((place / "wrk2.txt").read_text())
         else:
             if (place / PRINTED).exists():
-                typer.echo((place / PRINTED).read_text(), nl=False)
+                echo((place / PRINTED).read_text())
             out.print(render(summary.observed(), verdict, title))
     _conclude(requested, summary, verdict, folder)
 

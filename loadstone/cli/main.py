@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 import tempfile
 import traceback
 from pathlib import Path
@@ -15,6 +14,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 import loadstone
 from loadstone.cli.app import err, out
+from loadstone.cli.console import drop_output
 from loadstone.model.allowed import ALLOWED
 from loadstone.model.errors import Interrupted, LoadstoneError, disk_error
 
@@ -131,10 +131,10 @@ def run_command(arguments: list[str]) -> int:
         err.print(str(error), markup=False)
         return error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 0
     except Exception as error:
-        if isinstance(error, OSError) and (full := disk_error(error.filename or tempfile.gettempdir(), error)):
+        if isinstance(error, OSError) and (full := disk_error(error.filename or "the output", error)):
             err.print("[bold red]error:[/] ", end="")
             err.print(str(full), markup=False)
             return full.exit_code

@@ -148,7 +148,10 @@ def _confirmed(question: str) -> bool:
     """The user's answer; raises InputError where there is no terminal to ask at."""
     if not sys.stdin.isatty():
         raise InputError("nothing was changed: there is no terminal for the question; --yes changes hosts without it")
-    return typer.confirm(question, err=True)
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        raise Interrupted("interrupted; nothing was changed") from None
 
 
 def _seconds(written: str) -> float:

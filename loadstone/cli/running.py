@@ -19,7 +19,7 @@ from loadstone.cli.restore import recover
 from loadstone.experiments import preflight, runs
 from loadstone.experiments.commit import commit_of
 from loadstone.experiments.conductor import Conductor
-from loadstone.experiments.durable import writing
+from loadstone.experiments.durable import recording
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.left_overs import left_overs
@@ -86,7 +86,7 @@ def run_parts(chosen: list[Session], how: How, warnings: list[str]) -> None:
             failures.append(error)
     if done:
         folder = done[0].folder.parent
-        with writing(folder):
+        with recording(folder):
             index = parts_page.build(folder)
         if how.json:
             reports = {ledger.folder.name: str(ledger.folder / "report" / "index.html") for ledger in done}
@@ -154,7 +154,7 @@ def print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool = F
     from loadstone.report import page, terminal
 
     failures = runs.conclude(plan, ledger)
-    with writing(ledger.folder):
+    with recording(ledger.folder):
         index = page.build(ledger.folder)
         store.add(ledger.folder, ledger.folder.parent.parent / store.FOLDER)
     if json:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from loadstone.experiments import durations, predicting, pruning, runs, schedule
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.disk_space import DiskSpace
-from loadstone.experiments.durable import writing
+from loadstone.experiments.durable import recording
 from loadstone.experiments.durations import Outlook
 from loadstone.experiments.interference.chosen import interference_of
 from loadstone.experiments.ledger import FinishedTrial, Ledger
@@ -92,7 +92,7 @@ class Conductor:
         started = datetime.now(UTC)
         try:
             deployed = self._deploy(trial)
-            with writing(folder):
+            with recording(folder):
                 own = self._plan.of(trial.treatment)
                 reset = own.study.trial.reset
                 events = self._events_of_application
@@ -146,7 +146,7 @@ class Conductor:
         folder = self._ledger.folder / "deployments" / trial.treatment.id
         disturbing = interference_of(self._plan, trial.treatment, provision, folder)
         deployed = Deployed(self._plan.deployable(trial.treatment), provision, name, folder, True, disturbing)
-        with writing(folder):
+        with recording(folder):
             deployed.start(self._listener)
             self._deployed = deployed  # before anything else can fail
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())

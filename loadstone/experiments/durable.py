@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from loadstone.model.errors import disk_error
+from loadstone.model.errors import disk_error, place_error
 
 
 def sync(path: Path) -> None:
@@ -45,24 +45,42 @@ def is_running(folder: Path) -> bool:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn a failure to write below ``path`` into an error that a user can act on."""
+    """Turn a failure to write ``path`` into an error that a user can act on."""
+    with _explained(path):
+        yield
+
+
+@contextmanager
+def recording(folder: Path) -> Iterator[None]:
+    """The same for what is below the folder of a run."""
+    with _explained(folder, "finished trials are intact", "continue with `loadstone run --resume`"):
+        yield
+
+
+@contextmanager
+def _explained(path: Path, intact: str = "", then: str = "try again") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        problem = disk_error(path, error, "finished trials are intact", "continue with `loadstone run --resume`")
+        problem = disk_error(path, error, intact, then) or place_error(path, error)
         raise (problem or error) from error
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` so that the file is either whole or absent, also after a power loss."""
+    """Write ``value`` to a file of a run so that it is either whole or absent, also after a power loss."""
+    with recording(path):
+        write_text(path, json.dumps(value, indent=1))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that it is either whole or absent, also after a power loss."""
     temporary = path.with_name(f".{path.name}.tmp")
-    with writing(path):
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                json.dump(value, file, indent=1, sort_keys=False)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            sync(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)

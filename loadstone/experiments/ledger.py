@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from loadstone.analysis.run import trial_files
 from loadstone.analysis.schema import schema
-from loadstone.experiments.durable import sync, sync_tree, write_json, writing
+from loadstone.experiments.durable import recording, sync, sync_tree, write_json
 from loadstone.experiments.next_trial import Outcome
 from loadstone.infrastructure import locks
 from loadstone.model.errors import DeploymentError, InputError
@@ -60,7 +60,7 @@ class Ledger:
     def trial_folder(self, trial: Trial) -> Path:
         """The folder for a trial's files; made if need be."""
         folder = self.folder / "trials" / trial.id
-        with writing(folder):
+        with recording(folder):
             folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -68,7 +68,7 @@ class Ledger:
         """Write a trial down for good."""
         folder = self.trial_folder(trial)
         file = folder / "trial.json"
-        with writing(folder):
+        with recording(folder):
             sync_tree(folder)
             sync(folder.parent)
         write_json(file, {"trial": trial.model_dump(mode="json"), "row": row.columns(), "verdict": verdict})
@@ -81,7 +81,7 @@ class Ledger:
         table = pa.Table.from_pylist([record.row.columns() for record in self.records], schema=schema(self._factors))
         target = self.folder / "trials.parquet"
         temporary = self.folder / ".trials.parquet.tmp"
-        with writing(target):
+        with recording(target):
             try:
                 pq.write_table(table, temporary)
                 sync(temporary)

@@ -25,7 +25,7 @@ from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.external import External
+from loadstone.orchestration.external import External, kind_of
 from loadstone.workloads.members import clients_needed
 from loadstone.workloads.waiting import Waiting, waiting
 
@@ -72,7 +72,7 @@ class Own:
     @property
     def replaced(self) -> tuple[str, ...]:
         """Store software that is not installed here; official images are pulled all the same."""
-        kind: type[Orchestrator] = plugins.find("orchestrators", self.study.settings.orchestrator)
+        kind = kind_of(self.study.settings.orchestrator)
         pulled = self.study.cluster.images == "official" and kind.runs_containers()
         return () if pulled else tuple(catalogue.replaced(self.application))
 

@@ -14,7 +14,7 @@ from loadstone.analysis.capacity.registered import FOLDER, register
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.experiments import schedule
 from loadstone.experiments.deployment import resolve_treatment
-from loadstone.experiments.durable import write_json, writing
+from loadstone.experiments.durable import recording, write_json
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.reference_treatments import reference_of
@@ -79,7 +79,7 @@ def _register(
     found = capacity.predict(model, layout, plan.study.load.capacity.precision, scale=scale)
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
     file = _file(folder, treatment)
-    with writing(folder):
+    with recording(folder):
         file.parent.mkdir(exist_ok=True)
     write_json(file, register(model, found, treatment.id, treatment.label, time, loadstone.__version__))
     interval = f"{found.value:,.0f} req/s [{found.low:,.0f}, {found.high:,.0f}]"

@@ -29,7 +29,7 @@ def reopen(folder: Path) -> tuple[Plan, Ledger]:
     try:
         text = (folder / "study.yaml").read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} is not a complete run folder: {error}") from None
+        raise InputError(f"{folder}/study.yaml cannot be read: {error}\n  to go on, start a new run") from None
     # Paths in the study are relative to where it was, not to the copy.
     document = Document(text, data["source"])
     return resumed(folder, one_plan(document, data["overrides"], data.get("part"), data.get("scale")))

@@ -16,7 +16,7 @@ from typing import Any
 import loadstone
 from loadstone.analysis.run import read_parts
 from loadstone.experiments import hardware, pruning, schedule
-from loadstone.experiments.durable import sync, sync_tree, write_json, writing
+from loadstone.experiments.durable import recording, sync, sync_tree, write_json
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
@@ -66,7 +66,7 @@ def create_parts(
     """A new folder for the runs of a study's parts, of which those ``chosen`` are to be run."""
     folder = _new_folder(results, str(document.data["name"]))
     text = Path(document.file).read_text(encoding="utf-8")
-    with writing(folder):
+    with recording(folder):
         (folder / "study.yaml").write_text(text, encoding="utf-8")
     source = {"source": str(document.file), "overrides": list(overrides), "scale": scale}
     write_json(folder / parts.FILE, {"parts": parts.named(document), "chosen": list(chosen), **source})
@@ -90,7 +90,7 @@ def not_begun(folder: Path) -> list[str]:
 def _new_folder(results: Path, study: str) -> Path:
     """An empty ``results/<study>/<yyyymmdd-hhmmss>``."""
     folder = results / study / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    with writing(folder):
+    with recording(folder):
         while True:
             try:
                 folder.mkdir(mode=0o700, parents=True)  # configurations may hold what is for its owner alone
@@ -104,7 +104,7 @@ def _new_folder(results: Path, study: str) -> Path:
 
 def fill(folder: Path, source: RunSource, plan: Plan, provenance: dict[str, Any]) -> Path:
     """Write the study as given and as resolved into a new run folder, and return that."""
-    with writing(folder):
+    with recording(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
         text = Path(source.document.file).read_text(encoding="utf-8")
         (folder / "study.yaml").write_text(text, encoding="utf-8")
@@ -121,7 +121,7 @@ def fill(folder: Path, source: RunSource, plan: Plan, provenance: dict[str, Any]
         (folder / "trials").mkdir()
     write_json(folder / "plan.json", {"loadstone": loadstone.__version__, **plan.as_data(), **source.as_data()})
     write_json(folder / "provenance.json", provenance)
-    with writing(folder):
+    with recording(folder):
         sync_tree(folder)
         for parent in list(folder.absolute().parents)[:3]:  # which may be new too
             with suppress(PermissionError):  # a folder of others may be closed to readers

@@ -33,7 +33,10 @@ def data_of(folder: Path) -> dict[str, Any]:
         stored: dict[str, Any] = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         return stored
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} is not a complete run folder: {error}") from None
+        raise InputError(
+            f"{folder}/plan.json cannot be read: {error}\n"
+            f"  `loadstone report {folder}` shows what can be; to go on, start a new run"
+        ) from None
 
 
 def read(folder: Path) -> Plan:

@@ -166,7 +166,7 @@ class Document:
         """Apply ``a.b=c`` (the value is YAML) as ``--set`` does."""
         name, separator, value = assignment.partition("=")
         keys = tuple(key.strip() for key in name.split("."))
-        if keys[0] == "factors":  # the name of a factor may be a path itself
+        if keys[0] == "factors" and len(keys) > 1:  # the name of a factor may be a path itself
             keys = (keys[0], ".".join(keys[1:]))
         if not separator or not all(keys):
             raise InputError(f"--set {assignment!r}: expected KEY.KEY=VALUE, for example trial.duration=30s")

@@ -124,8 +124,18 @@ _REMEDIES = {
 }
 
 
+_PLACES = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
+
+
 class DiskError(LoadstoneError):
     """The disk does not take what is written."""
+
+
+def place_error(path: Path | str, error: OSError) -> InputError | None:
+    """What a failure to write ``path`` means, if nothing can be written in that place: it is closed, or a file."""
+    if error.errno not in _PLACES:
+        return None
+    return InputError(f"cannot write {error.filename or path}: {error.strerror}\n  choose another place")
 
 
 def disk_error(path: Path | str, error: OSError, intact: str = "", then: str = "try again") -> DiskError | None:

@@ -22,5 +22,8 @@ def titled(title: str, *columns: str, texts: Collection[str] | None = None) -> T
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     left = columns[:1] if texts is None else texts
     for name in columns:
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=name not in left, overflow="fold")
+        if name in left:
+            table.add_column(name, overflow="fold")
+        else:  # part of a number would be another number: what is cut ends with an ellipsis
+            table.add_column(name, justify="right", no_wrap=True, overflow="ellipsis")
     return table

@@ -110,7 +110,7 @@ def terminal(found: Sequence[RunSeries]) -> RenderableType:
 def _table(series: RunSeries, title: str) -> Table:
     table = titled(title, "run", "commit", series.unit, "95 % interval", "", texts=("run", "commit", ""))
     for column in table.columns[:2]:
-        column.no_wrap = True
+        column.no_wrap, column.overflow = True, "ellipsis"
     for place in range(max(0, len(series.rows) - LAST_RUNS), len(series.rows)):
         row = series.rows[place]
         interval = format.interval(row.low, row.high) if row.low is not None else format.NOTHING

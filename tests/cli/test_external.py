@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import shutil
 import socket
 import threading
 from collections import Counter
@@ -55,7 +56,7 @@ workloads:
     operations:
       home: {{path: /}}
       buy: {{method: POST, path: /cart, headers: {{X-Shop: tea}}, body: '{{"sku": 1}}'}}
-load: {{rates: [40], slo: {{p99: 2s}}}}
+load: {{rates: [40], slo: {{p99: 2s}}, lateness: 5s}}
 trial: {{warmup: 200ms, duration: 1s}}
 {more}"""
 
@@ -82,6 +83,18 @@ def test_a_server_is_loaded_and_what_was_not_observed_is_reported(say: RunComman
     assert "limits, placement and versions <strong>not observed</strong>" in first_screen
     assert "is deployed by someone else" in first_screen and "limits audited" not in page
     assert not (tmp_path / "state").exists() or not list((tmp_path / "state").rglob("*.json")), "no journal"
+
+
+@pytest.mark.servers
+def test_an_interrupted_run_goes_on(say: RunCommand, tmp_path: Path, port: int) -> None:
+    (tmp_path / "study.yaml").write_text(study(port))
+    assert say("run", "study.yaml", "--shared-ok", "--set", "trial.repetitions=2")[0] == 0
+    (folder,) = (tmp_path / "results" / "theirs").iterdir()
+    shutil.rmtree(max((folder / "trials").iterdir()))  # as if it had been killed before the last trial
+    (folder / "outcome.json").unlink()
+    code, _, complaint = say("run", "--resume", str(folder), "--shared-ok")
+    assert code == 0, complaint
+    assert len(list((folder / "trials").iterdir())) == 2
 
 
 @pytest.mark.servers

@@ -69,6 +69,9 @@ def test_a_built_in_application_runs_as_processes(say: RunCommand, tmp_path: Pat
     [
         ((), "no compose file in this folder; name one, the address of a server (http://host:port), or a built-in"),
         (("hotel",), "no application 'hotel'"),
+        (("127.0.0.1:80/a",), "'127.0.0.1:80/a' has no scheme; write http://127.0.0.1:80/a"),
+        (("localhost:80",), "'localhost:80' has no scheme; write http://localhost:80"),
+        (("ftp://h/",), "'ftp://h/' is not an address; write it like http://127.0.0.1:8080"),
         (("hotel-reservation", "--p99", "5"), "load.capacity.slo.p99: '5' has no unit"),
         (("hotel-reservation", "--orchestrator", "k8s"), "did you mean 'kubernetes'?"),
     ],
@@ -96,6 +99,18 @@ def test_on_a_terminal_there_are_four_questions(
     assert code == 0, complaint
     assert [default for _, default in questions] == ["compose.yaml", "compose", "home", "200ms"]
     assert "p99: 75ms" in (compose / "study.yaml").read_text()
+
+
+def test_a_question_that_is_interrupted_ends_it(
+    say: RunCommand, compose: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prompt(question: str, **kinds: Any) -> str:
+        raise init.typer.Abort
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(init.typer, "prompt", prompt)
+    assert say("init") == (130, "", "interrupted; nothing was written\n")
+    assert not (compose / "study.yaml").exists()
 
 
 def test_images_of_others_are_pulled_by_the_engine_that_is_there(say: RunCommand, compose: Path) -> None:

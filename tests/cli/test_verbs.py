@@ -231,3 +231,9 @@ def test_words() -> None:
     ]
     assert [clock(s) for s in (0, 59.6, 61, 3723)] == ["0:00", "1:00", "1:01", "1:02:03"]
     assert [plural(n, "trial") for n in (0, 1, 1200)] == ["0 trials", "1 trial", "1,200 trials"]
+
+
+def test_nothing_is_deployed_at_an_address(say: RunCommand) -> None:
+    code, _, complaint = say("up", "http://127.0.0.1:8080/")
+    assert code == 2
+    assert "nothing is deployed at an address; `loadstone init URL` writes a study of what runs there" in complaint

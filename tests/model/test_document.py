@@ -120,6 +120,13 @@ def test_overrides_replace_and_add() -> None:
     assert study.load.slo.completed == pytest.approx(0.98)
 
 
+def test_all_factors_may_be_replaced_at_once_or_one() -> None:
+    document = Document(STUDY, "study.yaml")
+    document.override("factors={scaling: [baseline, vertical]}")
+    document.override("factors.load.connections=[1, 2]")
+    assert document.data["factors"] == {"scaling": ["baseline", "vertical"], "load.connections": [1, 2]}
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [

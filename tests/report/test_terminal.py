@@ -88,6 +88,7 @@ def test_numbers_stand_to_the_right_and_only_text_may_be_wrapped() -> None:
     usual, chosen = titled("a", "what", "req/s"), titled("b", "#", "why", texts=["why"])
     assert [(column.justify, column.no_wrap) for column in usual.columns] == [("left", False), ("right", True)]
     assert [(column.justify, column.no_wrap) for column in chosen.columns] == [("right", True), ("left", False)]
+    assert [column.overflow for column in usual.columns] == ["fold", "ellipsis"], "part of a number is another number"
     text = bold("held up to **200**.")
     assert text.plain == "held up to 200." and [(span.start, span.end, span.style) for span in text.spans] == [
         (11, 14, "bold")

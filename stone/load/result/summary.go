@@ -26,7 +26,7 @@ type Summary struct {
 	ByGenerator       ByGenerator        `json:"by_generator"`
 	LessOwn           *LessOwn           `json:"less_own,omitempty"` // with an SLO only
 	CompletedInWindow int64              `json:"completed_in_window"`
-	OfferedRate       *float64           `json:"offered_rate,omitempty"` // of an open loop: clients of a closed one offer nothing
+	OfferedRate       *float64           `json:"offered_rate,omitempty"` // left out of a closed loop
 	Throughput        float64            `json:"throughput"`
 	LatencyMs         map[string]Latency `json:"latency_ms"`
 	Spectrum          [][3]float64       `json:"spectrum"`
