@@ -125,9 +125,9 @@ def _find(name_or_path: str) -> list[Path]:
     path = Path(name_or_path)
     if path.is_dir():
         return _in_folder(path)
-    if re.match(r"[a-z][a-z0-9+.-]*://", name_or_path, re.IGNORECASE):
+    if "://" in name_or_path:
         raise InputError(f"{name_or_path!r} is not an address; write it like http://127.0.0.1:8080")
-    if not path.exists() and re.fullmatch(r"(\[[^]]*\]|[\w.-]+):\d+(/.*)?", name_or_path):
+    if not path.exists() and address.lacks_scheme(name_or_path):
         raise InputError(f"{name_or_path!r} has no scheme; write http://{name_or_path}")
     if not path.exists() and ":" in name_or_path:
         first, *others = map(Path, name_or_path.split(":"))

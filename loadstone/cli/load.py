@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +152,8 @@ def command(
         )
         title = f"{what}{'' if what == given else f' at {given}'}: {_description(offer)}"
         summary = _run(offer, title)
-        verdict = judge(summary, requested.load.objective, lateness_s=requested.load.lateness)
+        judged = judge(summary, requested.load.objective, lateness_s=requested.load.lateness)
+        verdict = replace(judged, reasons=tuple(map(asking.in_options, judged.reasons)))
         if json:
             print_json({**summary.observed().model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
         elif wrk2:

@@ -29,6 +29,7 @@ _IN_A_STUDY = {
     "trial.duration": "--duration",
     "tls.ca": "--ca",
     "; paths are relative to the study file": "",
+    "when trial.limit was over; raise it, or give fewer requests": "within an hour; give fewer requests",
 }
 """Replacements in messages that are written for a study file."""
 
@@ -124,7 +125,7 @@ def _one_request(url: SplitResult, given: dict[str, Any]) -> Workload:
 
 
 def _literal(request: dict[str, Any]) -> dict[str, Any]:
-    """A request that is sent as it is: what a workload would take for the value of a field begins with one of "{"."""
+    """The request, to be sent as it is given: the opening brace of each ``{name}`` becomes the value of a field."""
     texts = [request["path"], request.get("body", ""), *request.get("headers", {}).values()]
     if not any(map(PLACEHOLDER.search, texts)):
         return request
@@ -144,7 +145,7 @@ def _of_application(what: str, dataset: str | None) -> Workload:
     name, chosen = found.groups() if found else (what, None)
     if not name.endswith((".yaml", ".yml")) and name not in catalogue.names():
         known = did_you_mean(name, catalogue.names())
-        if re.fullmatch(r"[\w.-]+:\d+(/.*)?", what):
+        if address.lacks_scheme(what):
             raise InputError(f"{what!r} has no scheme; write http://{what}")
         raise InputError(f"{what!r} is no URL (http://...), no script (...{SCRIPT}) and no application{known}")
     application = catalogue.load(name).application

@@ -52,7 +52,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def recording(folder: Path) -> Iterator[None]:
-    """The same for what is below the folder of a run."""
+    """Turn a failure to write below the folder of a run into an error that says what is kept and how to go on."""
     with _explained(folder, "finished trials are intact", "continue with `loadstone run --resume`"):
         yield
 

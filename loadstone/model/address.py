@@ -15,6 +15,11 @@ def is_url(text: str) -> bool:
     return text.startswith(tuple(f"{scheme}://" for scheme in PORTS))
 
 
+def lacks_scheme(text: str) -> bool:
+    """Whether a text is an address but for its scheme: ``host:port``, with or without a path."""
+    return re.fullmatch(r"(\[[^]]*\]|[\w.-]+):\d+(/.*)?", text) is not None
+
+
 def parsed(text: str, messages: bool = False) -> SplitResult:
     """The parts of an address, with ``messages`` that of a socket of ZeroMQ (``tcp://host:port``).
 

@@ -67,7 +67,7 @@ def _also(first: Problem, others: list[Problem]) -> str:
 
 
 class InputError(LoadstoneError):
-    """The user's files or flags are wrong."""
+    """The user's files or flags are wrong, or name a place that cannot be written."""
 
     exit_code = 2
 
@@ -135,7 +135,9 @@ def place_error(path: Path | str, error: OSError) -> InputError | None:
     """What a failure to write ``path`` means, if nothing can be written in that place: it is closed, or a file."""
     if error.errno not in _PLACES:
         return None
-    return InputError(f"cannot write {error.filename or path}: {error.strerror}\n  choose another place")
+    return InputError(
+        f"cannot write {error.filename or path}: {error.strerror}\n  choose another place, or change its permissions"
+    )
 
 
 def disk_error(path: Path | str, error: OSError, intact: str = "", then: str = "try again") -> DiskError | None:

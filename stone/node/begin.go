@@ -64,7 +64,7 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 	return answer{value: Begun{entry.data(), entry.User, entry.Group, entry.UnlimitedBecause}}, nil
 }
 
-// hold enters a deployment and keeps it from being ended meanwhile; one that is being ended is entered anew after that.
+// hold enters a deployment and locks it, so that no node ends it meanwhile. One that a node was ending is entered anew.
 func (n *Node) hold(ctx context.Context, args beginArgs) (*journaled, func(), error) {
 	for {
 		entry, err := n.enter(args)

@@ -23,7 +23,7 @@ const KeeperVerb = "keep"
 // the children of a node; the keeper finds their whole process groups. It is started with the first command.
 type keeper struct {
 	forker forker
-	state  string // the node's folder: an argument that tells whose keeper it is
+	state  string // the node's folder; among the keeper's arguments it identifies the node
 
 	mu      sync.Mutex
 	tried   bool

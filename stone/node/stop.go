@@ -157,7 +157,7 @@ func (n *Node) end(ctx context.Context, _ *call, args endArgs) (answer, error) {
 		if alive {
 			was.Running = append(was.Running, name)
 		}
-		// Its children may outlive it, in its session, whose id is its own: no other process has that now.
+		// Children that outlive a process stay in its session, whose id is its own unless another process has that now.
 		now, gone := process.Read(stat.PID)
 		if entry.Group == nil && stat.PID != 0 && (gone != nil || now.Is(stat)) {
 			if err := n.kill(ctx, entry, name, stat); err != nil {

@@ -258,6 +258,13 @@ def test_a_closed_loop_says_so_wherever_latencies_stand(say: Say, stone: type[Fa
     assert "P99 9 ms (closed loop)" in progress
 
 
+def test_a_count_that_is_not_reached_names_what_can_be_done_here(say: Say, stone: type[FakeStone]) -> None:
+    stone.answer = changed(**REPORTED, loop="closed", planned=20_000)
+    code, _, complaint = say(URL, "--closed", "20", "--count", "1000")
+    assert code == 4
+    assert "had sent 10,000 of 20,000 requests within an hour; give fewer requests" in complaint
+
+
 @pytest.mark.parametrize(
     ("changes", "code", "expected"),
     [

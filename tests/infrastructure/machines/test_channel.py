@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -132,16 +131,15 @@ def test_who_waits_learns_of_the_death(machine: Made) -> None:
     there = machine("dies")
     reasons = []
 
-    def wait() -> None:
+    def ask() -> None:
         try:
             there.run(["sleep", "60"])
         except MachineLost as error:
             reasons.append(str(error))
 
-    thread = threading.Thread(target=wait)
+    thread = threading.Thread(target=ask)
     thread.start()
-    while there._channel is None or not there._channel._waiting:
-        time.sleep(0.01)
+    wait(lambda: there._channel is not None and bool(there._channel._waiting))
     with pytest.raises(MachineLost):
         there.clock()
     thread.join(30)

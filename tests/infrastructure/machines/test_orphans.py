@@ -38,11 +38,16 @@ def node(state: Path) -> Iterator[subprocess.Popen[bytes]]:
 def orphan(state: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A node that has lost its desk, and that the kernel holds."""
     with node(state) as process:
-        assert process.stdin is not None
-        process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, process.pid, os.WSTOPPED)  # else it may end before it stops
-        process.stdin.close()
+        lose(process)
         yield process
+
+
+def lose(process: subprocess.Popen[bytes]) -> None:
+    """Hold a process in the kernel, then close its input."""
+    assert process.stdin is not None
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)  # else it may end before it stops
+    process.stdin.close()
 
 
 @contextmanager
@@ -64,13 +69,12 @@ def test_only_a_node_without_a_desk_is_an_orphan_and_of_its_folder_alone(tmp_pat
 def test_a_keeper_is_an_orphan_of_its_folder_alone(tmp_path: Path) -> None:
     command = [str(stone_binary()), "node", "keep", str(tmp_path / "one")]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as keeper:
-        assert keeper.stdin is not None
-        keeper.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, keeper.pid, os.WSTOPPED)
-        keeper.stdin.close()
-        assert orphans.find(str(tmp_path / "one")) == [keeper.pid]
-        assert orphans.find(str(tmp_path / "two")) == []
-        keeper.kill()
+        try:
+            lose(keeper)
+            assert orphans.find(str(tmp_path / "one")) == [keeper.pid]
+            assert orphans.find(str(tmp_path / "two")) == []
+        finally:
+            keeper.kill()
 
 
 def test_a_channel_to_this_machine_begins_when_orphans_have_ended(tmp_path: Path) -> None:
