@@ -78,12 +78,9 @@ func (n *Node) describe(entry *journaled) (Deployment, error) {
 		process := Process{Name: name, PID: stat.PID, Alive: alive, CPUs: []int{}, SinceNS: since}
 		if alive {
 			process.CPUs = allowedCPUs(stat.PID)
-		}
-		if text, err := os.ReadFile(entry.ended(name)); !alive && err == nil {
-			state := ended{}
-			if json.Unmarshal(text, &state) == nil {
-				process.ExitCode, process.Signal = state.ExitCode, state.Signal
-			}
+		} else {
+			state := n.howEnded(entry, name)
+			process.ExitCode, process.Signal = state.ExitCode, state.Signal
 		}
 		if group := entry.group(name); group != "" {
 			process.OOMKills = n.oomKills(group)
@@ -91,6 +88,16 @@ func (n *Node) describe(entry *journaled) (Deployment, error) {
 		deployment.Processes = append(deployment.Processes, process)
 	}
 	return deployment, err
+}
+
+// howEnded is how a process that is not alive ended; empty where that was not seen.
+func (n *Node) howEnded(entry *journaled, name string) (state ended) {
+	n.reaper.await(entry.ended(name))
+	text, err := os.ReadFile(entry.ended(name))
+	if err == nil {
+		_ = json.Unmarshal(text, &state) // empty where it is damaged
+	}
+	return state
 }
 
 // identity is the process that wrote a record, and whether it is alive; zero if none did in this boot.

@@ -36,6 +36,7 @@ type Node struct {
 	reader  func() (*counters.Host, error) // the kernel's counters; opened on first use
 	forker  forker
 	keeper  *keeper
+	reaper  reaper
 	puts    puts
 	claims  claims
 	watches watches

@@ -66,6 +66,7 @@ func (n *Node) spawn(ctx context.Context, _ *call, args spawnArgs) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
+	n.reaper.await(entry.ended(args.Name)) // it would be that of the new process otherwise
 	if err := errors.Join(removeIfThere(entry.record(args.Name)), removeIfThere(entry.ended(args.Name))); err != nil {
 		return answer{}, err
 	}
@@ -73,7 +74,7 @@ func (n *Node) spawn(ctx context.Context, _ *call, args spawnArgs) (answer, erro
 	if err != nil {
 		return answer{}, err
 	}
-	go reap(command, entry.ended(args.Name))
+	n.reaper.reap(command, entry.ended(args.Name))
 	spawned, _ := n.identity(entry, args.Name)
 	return answer{value: Spawned{command.Process.Pid, spawned.Started}}, nil
 }
@@ -190,19 +191,6 @@ func (n *Node) launch(logPath string, wanted become) (*exec.Cmd, error) {
 		return nil, err
 	}
 	return command, nil
-}
-
-// reap waits for a child, and notes how it ended. Nothing is noted once its deployment was removed.
-func reap(command *exec.Cmd, path string) {
-	_ = command.Wait() // its state tells more
-	state := ended{}
-	if status, is := command.ProcessState.Sys().(syscall.WaitStatus); is && status.Signaled() {
-		state.Signal = unix.SignalName(status.Signal())
-	} else {
-		code := command.ProcessState.ExitCode()
-		state.ExitCode = &code
-	}
-	_ = saveJSON(path, state)
 }
 
 func removeIfThere(path string) error {
