@@ -147,7 +147,7 @@ def _file(name: str) -> Path:
 
 def _read(file: Path) -> JournalEntry:
     try:
-        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as opened:
+        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             _refuse_foreign(file, opened.fileno())
             entry = JournalEntry.model_validate_json(opened.read())
     except (OSError, ValidationError) as error:

@@ -110,6 +110,13 @@ def test_the_name_of_a_forged_entry_leads_nowhere_else(tmp_path: Path) -> None:
     assert kept.is_dir()
 
 
+def test_an_entry_of_other_bytes_is_named(tmp_path: Path) -> None:
+    deployment("a")
+    tmp_path.joinpath("a.json").write_bytes(b"\xff\x00\xfe")
+    with pytest.raises(DeploymentError, match=r"a\.json: not a readable journal entry"):
+        journal.remove_all()
+
+
 def test_a_full_disk_is_a_clear_error_and_keeps_the_entry_that_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
