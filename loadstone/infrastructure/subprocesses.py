@@ -29,11 +29,12 @@ class OutOfTime(DeploymentError):
 
 
 def run(command: Sequence[str | Path], within_s: float = QUICK_S, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end with the options of ``subprocess.run``; its outputs are captured as text.
+    """Run a command to its end with the options of ``subprocess.run``; its outputs are captured as text, whatever bytes
+    they are.
 
     Any exit code is the caller's to judge. Raises OutOfTime after ``within_s`` seconds.
     """
-    settings = {"capture_output": True, "text": True, "check": False, **options}
+    settings = {"capture_output": True, "text": True, "errors": "replace", "check": False, **options}
     try:
         done: subprocess.CompletedProcess[str] = subprocess.run(command, timeout=within_s, **settings)
         return done
