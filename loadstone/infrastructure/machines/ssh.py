@@ -160,9 +160,16 @@ class Ssh(Transport):
     def _look(self, file: str = "none") -> _Login:
         """Who the login is, and what was delivered before. Raises PreflightError where it needs root and is not."""
         command = ["sh", "-c", _LOOK, "look", file]
-        uid, machine, home, rights, *sums = self._run(command, "its login runs no commands").splitlines()
-        digests = {path: digest for digest, path in (line.split(None, 1) for line in sums)}
-        login = _Login(int(uid), architecture(machine), home, digests)
+        answer = self._run(command, "its login runs no commands")
+        try:
+            uid, machine, home, rights, *sums = answer.splitlines()
+            digests = {path: digest for digest, path in (line.split(None, 1) for line in sums)}
+            login = _Login(int(uid), architecture(machine), home, digests)
+        except ValueError:
+            raise PreflightError(
+                f"{self._host}: its login writes of its own accord: {answer[:80]!r}",
+                "let what the login starts (.bashrc, .profile) write only where a terminal is",
+            ) from None
         if self._root and login.uid != 0 and rights != _MAY:
             raise PreflightError(
                 f"{self._host}: root is needed, and the login may not become it without a password: {rights}",

@@ -1,13 +1,16 @@
-"""Where the sockets of connections over SSH lie."""
+"""The way to a host over SSH: where its sockets lie, and what it makes of answers that it does not expect."""
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from loadstone.infrastructure.machines import ssh
+from loadstone.model.errors import PreflightError
 
 
 def test_a_socket_s_path_is_short_enough_whatever_the_temporary_folder(
@@ -16,3 +19,17 @@ def test_a_socket_s_path_is_short_enough_whatever_the_temporary_folder(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("long" * 15)))
     folder = ssh.sockets()
     assert folder.is_dir() and len(f"{folder}/12345678-{'c' * 40}.{'r' * 16}") < 108
+
+
+@pytest.mark.parametrize(
+    ("start", "written"), [("echo 'Welcome to the lab'", "Welcome to the lab"), ("exit 0", ""), ("echo 7", "7")]
+)
+def test_a_login_that_writes_of_its_own_accord_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str, written: str
+) -> None:
+    login = tmp_path / "ssh"
+    login.write_text(f'#!/bin/sh\n{start}\nfor last; do :; done\nexec sh -c "$last"\n')
+    login.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(PreflightError, match=rf"host-1: its login writes of its own accord: '{written}.*\n.*bashrc"):
+        ssh.Ssh("host-1").deliver(Path(sys.executable).resolve())
