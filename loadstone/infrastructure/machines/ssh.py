@@ -38,6 +38,11 @@ _FAILED = 255
 
 _EXPLANATIONS = (
     (
+        r"Offending \S+ key in (.+):(\d+)$",
+        "its host key has changed",
+        r"make sure that it is that host, then delete its old key: line \2 of \1",
+    ),
+    (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED",
         "its host key has changed",
         "make sure that it is that host, then forget the old key: ssh-keygen -R HOST",
@@ -137,8 +142,8 @@ class Ssh(Transport):
         if not lines:
             return "its node, or the connection to it, ended without a word", _UNRELIABLE.replace("HOST", self._host)
         for pattern, message, remedy in _EXPLANATIONS:
-            if line := next((line for line in reversed(lines) if re.search(pattern, line)), None):
-                return message.format(line=line), remedy.replace("HOST", self._host)
+            if found := next(filter(None, (re.search(pattern, line) for line in reversed(lines))), None):
+                return message.format(line=found.string), found.expand(remedy).replace("HOST", self._host)
         return super().explain(complaint)
 
     def close(self) -> None:

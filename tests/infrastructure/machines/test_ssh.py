@@ -33,3 +33,15 @@ def test_a_login_that_writes_of_its_own_accord_is_named(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(PreflightError, match=rf"host-1: its login writes of its own accord: '{written}.*\n.*bashrc"):
         ssh.Ssh("host-1").deliver(Path(sys.executable).resolve())
+
+
+def test_a_changed_key_is_named_where_it_is_whatever_the_host_is_called() -> None:
+    complaint = "\r\n".join([
+        "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @",
+        "Add correct host key in /home/ada/known hosts to get rid of this message.",
+        "Offending ED25519 key in /home/ada/known hosts:12",
+        "Host key verification failed.",
+    ])  # fmt: skip
+    message, remedy = ssh.Ssh("root@node-1").explain(complaint)
+    assert message == "its host key has changed"
+    assert remedy.endswith("delete its old key: line 12 of /home/ada/known hosts")
