@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import re
 import shlex
@@ -226,9 +227,13 @@ _LONGEST_FOLDER = 36
 
 
 def sockets() -> Path:
-    """A folder of ours alone, with a short path: a socket's has at most 108 bytes, and its name up to 70 of them."""
+    """A folder of ours alone, with a short path: a socket's has at most 108 bytes, and its name up to 70 of them.
+
+    Without blanks, percent signs and colons, to which ssh gives meanings of its own.
+    """
     places = [Path(place, f"loadstone-ssh-{os.geteuid()}") for place in (tempfile.gettempdir(), "/tmp")]
-    folder = next((place for place in places if len(bytes(place)) <= _LONGEST_FOLDER), places[-1])
+    suits = (len(bytes(place)) <= _LONGEST_FOLDER and not re.search(r"[^\w./+-]", str(place)) for place in places)
+    folder = next(itertools.compress(places, suits), places[-1])
     folder.mkdir(mode=0o700, exist_ok=True)
     facts = folder.lstat()
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:

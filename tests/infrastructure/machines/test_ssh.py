@@ -21,6 +21,12 @@ def test_a_socket_s_path_is_short_enough_whatever_the_temporary_folder(
     assert folder.is_dir() and len(f"{folder}/12345678-{'c' * 40}.{'r' * 16}") < 108
 
 
+@pytest.mark.parametrize("name", ["a b", "100%", "%n", "a:b", 'a"b'])
+def test_what_ssh_reads_into_a_path_is_in_no_socket_s(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", f"/tmp/{name}")
+    assert ssh.sockets() == Path(f"/tmp/loadstone-ssh-{os.geteuid()}")
+
+
 @pytest.mark.parametrize(
     ("start", "written"), [("echo 'Welcome to the lab'", "Welcome to the lab"), ("exit 0", ""), ("echo 7", "7")]
 )
