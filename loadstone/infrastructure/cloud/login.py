@@ -6,6 +6,7 @@ All lie in the folder of the deployment's journal entry, which only its user may
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from pathlib import Path
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.cloud.service import Made
 from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel, transport
-from loadstone.infrastructure.machines.ssh import PATIENCE
+from loadstone.infrastructure.machines.ssh import PATIENCE, quoted
 from loadstone.infrastructure.preparation import connections
 from loadstone.model import yaml12
 from loadstone.model.cluster import Reach
@@ -51,6 +52,7 @@ def write(folder: Path, machines: Sequence[Made], usual_login: str, owner: str) 
     if first is None:
         raise DeploymentError("no machine has an address that can be reached from here", "see the provider's network")
     lines = []
+    config = shlex.quote(str(folder / _CONFIG)).replace("%", "%%")
     for made in machines:
         lines += [
             f"Host {made.name}",
@@ -58,12 +60,12 @@ def write(folder: Path, machines: Sequence[Made], usual_login: str, owner: str) 
             f"  HostKeyAlias {made.name}",
             f"  Port {made.port}",
             f"  User {made.login or usual_login}",
-            f"  IdentityFile {made.key or folder / _KEY}",
-            *([] if made.outside else [f"  ProxyCommand ssh -F {folder / _CONFIG} -W %h:%p {first.name}"]),
+            f"  IdentityFile {quoted(made.key or folder / _KEY)}",
+            *([] if made.outside else [f"  ProxyCommand ssh -F {config} -W %h:%p {first.name}"]),
         ]
     general = {
         "IdentitiesOnly": "yes",
-        "UserKnownHostsFile": str(folder / "known_hosts"),
+        "UserKnownHostsFile": quoted(folder / "known_hosts"),
         "StrictHostKeyChecking": "accept-new",
         **PATIENCE,  # of the jump too: an ssh whose jump host vanishes while it connects would wait for hours
     }

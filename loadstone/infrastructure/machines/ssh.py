@@ -221,6 +221,12 @@ class Ssh(Transport):
         return ["ssh", *file, *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
 
 
+def quoted(path: Path | str) -> str:
+    """A path as a configuration of ssh has it, whatever is in it."""
+    escaped = str(path).replace("\\", r"\\").replace('"', r"\"").replace("%", "%%")
+    return f'"{escaped}"'
+
+
 _UNRELIABLE = "see that it runs, and that the network to it loses little: `ping HOST`"
 _LONGEST_FOLDER = 36
 """Bytes."""

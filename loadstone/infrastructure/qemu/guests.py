@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from loadstone.infrastructure.machines import MachineLost, connect, this_machine
-from loadstone.infrastructure.machines.ssh import Ssh
+from loadstone.infrastructure.machines.ssh import Ssh, quoted
 from loadstone.infrastructure.namespaces.commands import run
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.network import SWITCH
@@ -94,8 +94,8 @@ class Guests:
         public = " ".join((self.folder / "host.pub").read_text().split()[:2])
         known = "".join(f"{node.address} {public}\n" for node in self.nodes)
         (self.folder / "known_hosts").write_text(known)
-        settings = f"  User root\n  IdentityFile {self.folder}/login\n  IdentitiesOnly yes\n"
-        settings += f"  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n"
+        settings = f"  User root\n  IdentityFile {quoted(self.folder / 'login')}\n  IdentitiesOnly yes\n"
+        settings += f"  UserKnownHostsFile {quoted(self.folder / 'known_hosts')}\n  StrictHostKeyChecking yes\n"
         hosts = (f"Host {node.name}\n  HostName {node.address}\n{settings}" for node in self.nodes)
         (self.folder / _CONFIG).write_text("".join(hosts))
 
