@@ -149,14 +149,17 @@ class Plan:
 
     def as_data(self) -> dict[str, Any]:
         """``plan.json``."""
-        named = {own.application.name: own.application for own in self.own}
+        applications = {
+            treatment.application_digest: own.application
+            for treatment, own in zip(self.treatments, self.own, strict=True)
+        }
         beside = {own.neighbour.application.name: own.neighbour.application for own in self.own if own.neighbour}
         return {
             "study": self.study.model_dump(mode="json", by_alias=True),
             "application": _dumped(self.application),
             "application_digest": self.application_digest,
-            **({"applications": {name: _dumped(each) for name, each in named.items()}} if len(named) > 1 else {}),
-            **({"neighbours": {name: _dumped(each) for name, each in beside.items()}} if beside else {}),
+            **({"applications": _all_dumped(applications)} if len(applications) > 1 else {}),
+            **({"neighbours": _all_dumped(beside)} if beside else {}),
             "files": self.files,
             **({"baseline": self.baseline.id} if self.study.comparison is not None else {}),
             **({"notes": [str(note) for note in self.notes]} if self.notes else {}),
@@ -176,6 +179,10 @@ class Plan:
 
 def _dumped(application: Application) -> dict[str, Any]:
     return application.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _all_dumped(applications: Mapping[str, Application]) -> dict[str, Any]:
+    return {key: _dumped(each) for key, each in applications.items()}
 
 
 Loader = Callable[[str], LoadedApplication]

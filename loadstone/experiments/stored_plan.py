@@ -48,9 +48,9 @@ def read(folder: Path) -> Plan:
     try:
         study, application = _study(stored["study"]), _application(stored["application"])
         treatments = tuple(_treatment(treatment, stored, study, application) for treatment in stored["treatments"])
-        named = {name: _application(each) for name, each in stored.get("applications", {}).items()}
+        others = {digest: _application(each) for digest, each in stored.get("applications", {}).items()}
         own = tuple(
-            Own(_own(stored["study"], each), named.get(each.application, application), files=stored["files"])
+            Own(_own(stored["study"], each), others.get(each.application_digest, application), files=stored["files"])
             for each in treatments
         )
         return Plan(study, application, stored["application_digest"], treatments, own)
@@ -123,7 +123,17 @@ def _meaning(plan: Plan) -> dict[str, Any]:
     treatments = {
         treatment["label"]: {**treatment, "id": None, "application_digest": None} for treatment in meant["treatments"]
     }
-    return {**{key: meant[key] for key in ("study", "application", "files")}, "treatments": treatments}
+    called = {treatment.application_digest: treatment.label for treatment in reversed(plan.treatments)}
+    others = {
+        f"of {called[digest]}": application
+        for digest, application in meant.get("applications", {}).items()
+        if digest != plan.application_digest
+    }
+    return {
+        **{key: meant[key] for key in ("study", "application", "files")},
+        "applications": others,
+        "treatments": treatments,
+    }
 
 
 def _differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
