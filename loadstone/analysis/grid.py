@@ -37,7 +37,8 @@ class Grid:
 
 def grid(found: list[TreatmentSummary]) -> Grid | None:
     """The grid of a run that searches under at least two factors; None for any other."""
-    searched = [treatment for treatment in found if treatment.searched is not None]
+    # One that has not run yet has no levels.
+    searched = [treatment for treatment in found if treatment.searched is not None and treatment.levels]
     factors = list(dict.fromkeys(name for treatment in searched for name in treatment.levels))
     if len(factors) < 2:
         return None

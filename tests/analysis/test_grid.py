@@ -9,6 +9,7 @@ from loadstone.analysis import summary
 from loadstone.analysis.grid import grid
 from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import TreatmentSummary
+from tests.synthetic import Synthetic
 
 
 def with_levels(searched: Path, *levels: dict[str, str]) -> list[TreatmentSummary]:
@@ -65,3 +66,14 @@ def test_a_search_without_an_estimate_leaves_its_cell_empty(searched: Path) -> N
     made = grid([replace(item, searched=replace(item.searched, result=None))])
     assert made is not None
     assert made.cells == [[None]]
+
+
+def test_treatments_that_have_not_run_yet_are_left_out(tmp_path: Path) -> None:
+    levels = ("swarm/baseline", "swarm/vertical", "nomad/baseline", "nomad/vertical")
+    interrupted = Synthetic(
+        factor="orchestrator/scaling", capacities=dict.fromkeys(levels, 700.0), stop_before=(levels[2], "bracket")
+    )
+    made = grid(summary.treatments(open_run(interrupted.write(tmp_path))))
+    assert made is not None
+    assert (made.columns, made.rows) == (["swarm"], BOTH)
+    assert all(cell is not None for row in made.cells for cell in row)
