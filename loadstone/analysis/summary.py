@@ -225,9 +225,10 @@ def _of_search(valid: Sequence[TrialRow], repetition: int, precision: float) -> 
     mine = [row for row in valid if row.repetition == repetition]
     first = next((i for i, row in enumerate(mine) if row.phase == "confirm"), len(mine))
     fresh = [_evidence(row) for row in mine if row.phase == "confirm"]
-    if not fresh:
+    earlier = search_trials(mine[:first])
+    if not (fresh and any(earlier)):
         return None, ""
-    judged = confirmation(posterior(*search_trials(mine[:first])), fresh, precision)
+    judged = confirmation(posterior(*earlier), fresh, precision)
     return judged.verdict, in_words(judged, fresh)
 
 

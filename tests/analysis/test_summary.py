@@ -118,6 +118,14 @@ def test_a_contradiction_names_its_trials_and_the_direction(searched: Path, verd
     assert f"times as likely if the system sustains 15% {direction} than estimated" in reason
 
 
+def test_fresh_trials_alone_confirm_nothing(searched: Path):
+    run = open_run(searched)
+    fresh = replace(run, trials=tuple(row for row in run.trials if row.phase == "confirm"))  # others are damaged
+    for treatment in summary.treatments(fresh):
+        assert treatment.searched is not None
+        assert treatment.searched.confirmation is None
+
+
 def test_doubts_about_a_search_are_warnings(tmp_path: Path):
     (treatment,) = treatments(Synthetic(stop_after=8).write(tmp_path))
     assert treatment.searched is not None and treatment.searched.confirmed is None
