@@ -143,6 +143,8 @@ def test_rates_operations_and_cpu_repeat_their_tables(rated: Path):
     for shown, row in zip(parsed.rows("rates"), content.rows(RateRow), strict=True):
         assert shown["P99"] == format.latency(row.p99_ms, row.latency_bound_ms)
         assert shown["Held"] == f"{row.held} of {row.held + row.not_held}"
+        ends = format.milliseconds(row.p99_lowest_ms), format.latency(row.p99_highest_ms, row.latency_bound_ms)
+        assert shown["over repetitions"] == ("" if row.p99_lowest_ms is None else " – ".join(ends))
     for shown, row in zip(parsed.rows("operations"), content.rows(OperationRow), strict=True):
         assert (shown["Operation"], shown["P50"]) == (row.operation, format.milliseconds(row.p50_ms))
         assert shown["Requests"] == format.count(row.offered)
