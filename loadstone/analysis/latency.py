@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
 from loadstone.analysis.curves import unfinished_share
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records.bounds import only_bounded
+from loadstone.model.records.bounds import only_bounded, rounded_down
 from loadstone.model.records.summary import Latency, TrialSummary
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.slo import Slo
@@ -61,8 +61,8 @@ class RateRow(TableRow, name="rates"):
     p99_highest_ms: float | None
     p999_ms: float | None
     latency_bound_ms: float | None
-    """What percentiles exceed that are null, as too few requests were answered well in half of the trials; of the
-    highest P99, in one."""
+    """What medians exceed that are null, as too few requests were answered well in half of the trials; and the highest
+    P99, in one."""
     dropped_share: float | None
     unfinished_share: float | None
     """The share of the requests scheduled in the window that had no good answer when it ended: as other tools count."""
@@ -176,7 +176,7 @@ def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[Tr
         p99_lowest_ms=_finite(min(p99, default=None)),
         p99_highest_ms=_finite(max(p99, default=None)),
         p999_ms=_median(_ranked(row, "p999_ms") for row in valid),
-        latency_bound_ms=min(_known(row.latency_bound_ms for row in valid), default=None),
+        latency_bound_ms=_bound(valid),
         dropped_share=sum(lost) / offered if lost and offered else None,
         unfinished_share=_median(map(unfinished_share, valid)),
     )
@@ -190,6 +190,26 @@ def _ranked(row: TrialRow, column: str) -> float | None:
     """A percentile, infinite where only a bound is known of it: it is above those of other trials."""
     value: float | None = getattr(row, column)
     return math.inf if only_bounded(row, column) else value
+
+
+_SHOWN: tuple[tuple[str, Callable[[list[float]], float]], ...] = (
+    ("p50_ms", median),
+    ("p99_ms", median),
+    ("p999_ms", median),
+    ("p99_ms", max),
+)
+"""The latencies of a rate that may be null while something is known of them."""
+
+
+def _bound(rows: Sequence[TrialRow]) -> float | None:
+    """What all of the medians and the highest P99 exceed that are not known. A median between a value and a bound may
+    be less than the bound."""
+    least = []
+    for column, of in _SHOWN:
+        ranked = [(value, row.latency_bound_ms) for row in rows if (value := _ranked(row, column)) is not None]
+        if ranked and math.isinf(of([value for value, _ in ranked])):
+            least.append(of([min(value, bound or math.inf) for value, bound in ranked]))
+    return rounded_down(min(least)) if least else None
 
 
 def _finite(value: float | None) -> float | None:

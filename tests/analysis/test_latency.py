@@ -25,7 +25,7 @@ def test_rates_are_medians_over_valid_trials(rated: Path):
         assert row.trials == 3 and row.invalid == len(mine) - len(valid)
         if rate == 2000:  # two thirds are answered
             assert (row.p50_ms, row.p99_ms, row.p99_lowest_ms) == (median(t.p50_ms for t in valid), None, None)
-            assert row.latency_bound_ms == min(t.latency_bound_ms for t in valid) >= 2000
+            assert row.latency_bound_ms == median(t.latency_bound_ms for t in valid) >= 2000
         else:
             assert row.p99_ms == median(t.p99_ms for t in valid)
             assert row.p99_lowest_ms == min(t.p99_ms for t in valid)
@@ -49,6 +49,24 @@ def test_a_percentile_of_which_a_bound_is_known_ranks_above_all_others(
     assert row.p99_highest_ms == (None if None in known else 20.0)
     points = {point.quantity: point.median for point in curves.points([treatment])}
     assert points.get("p99_ms") == (None if None in known else 15.0)
+
+
+@pytest.mark.parametrize(
+    ("trials", "bound"),
+    [
+        ([(10.0, 20.0, None), (12.0, None, 5000.0)], 2510.0),  # P99: 20 ms and more than 5 s
+        ([(10.0, None, 3000.0), (12.0, None, 5000.0)], 4000.0),
+        ([(11.111, None, 3000.0), (None, None, 5000.0)], 2500.0),  # P50: more than 2505.56 ms
+        ([(10.0, 20.0, None), (11.0, 21.0, None), (12.0, None, 5000.0)], 5000.0),  # only the highest is not known
+        ([(10.0, 20.0, None)], None),
+    ],
+)
+def test_a_median_is_at_least_what_its_trials_allow(
+    trials: list[tuple[float | None, float | None, float | None]], bound: float | None
+) -> None:
+    rows = tuple(trial_row(p50_ms=p50, p99_ms=p99, latency_bound_ms=least) for p50, p99, least in trials)
+    (row,) = latency.by_rate([summary.TreatmentSummary("a", "a", {}, rows, None, None, (), ())])
+    assert row.latency_bound_ms == bound
 
 
 def test_a_search_has_no_table_of_rates(searched: Path):

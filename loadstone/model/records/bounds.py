@@ -38,5 +38,10 @@ def beyond(values: Mapping[str, float | None], count: int, answered: int) -> tup
     least = next((value for name in names if (value := values.get(name))), None)
     if least is None:
         return names, None
-    digits = 2 - math.floor(math.log10(least))
-    return names, round(math.floor(least * 10.0**digits) / 10.0**digits, max(digits, 0))
+    return names, rounded_down(least)
+
+
+def rounded_down(bound: float) -> float:
+    """A lower bound above zero to three digits, of which it stays one."""
+    digits = 2 - math.floor(math.log10(bound))
+    return round(math.floor(bound * 10.0**digits) / 10.0**digits, max(digits, 0))
