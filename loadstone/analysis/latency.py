@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
-from loadstone.analysis.curves import unfinished_share
+from loadstone.analysis.curves import dropped_share, unfinished_share
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.summary import TreatmentSummary
@@ -116,7 +116,7 @@ def load_points(trials: Iterable[TrialRow]) -> list[LoadPoint]:
 
 
 def _point(row: TrialRow) -> LoadPoint:
-    offered, completed, window = row.offered, row.completed, row.window_s
+    offered, window = row.offered, row.window_s
     return LoadPoint(
         **LoadPoint.columns_of(row),
         loop=row.loop,
@@ -131,7 +131,7 @@ def _point(row: TrialRow) -> LoadPoint:
         max_ms=row.max_ms,
         latency_bound_ms=row.latency_bound_ms,
         service_p99_ms=row.service_p99_ms,
-        dropped_share=1 - completed / offered if offered and completed is not None else None,
+        dropped_share=dropped_share(row),
         aborted_at_s=row.aborted_at_s,
     )
 
@@ -156,10 +156,6 @@ def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[Tr
     verdicts = Counter(row.verdict for row in rows)
     valid = [row for row in rows if row.valid]
     p99 = _known(_ranked(row, "p99_ms") for row in valid)
-    offered = sum(row.offered or 0 for row in valid)
-    lost = _known(
-        None if row.offered is None or row.completed is None else row.offered - row.completed for row in valid
-    )
     return RateRow(
         treatment=treatment,
         rate=rate,
@@ -177,7 +173,7 @@ def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[Tr
         p99_highest_ms=_finite(max(p99, default=None)),
         p999_ms=_median(_ranked(row, "p999_ms") for row in valid),
         latency_bound_ms=_bound(valid),
-        dropped_share=sum(lost) / offered if lost and offered else None,
+        dropped_share=_median(map(dropped_share, valid)),
         unfinished_share=_median(map(unfinished_share, valid)),
     )
 

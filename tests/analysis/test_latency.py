@@ -30,8 +30,7 @@ def test_rates_are_medians_over_valid_trials(rated: Path):
             assert row.p99_ms == median(t.p99_ms for t in valid)
             assert row.p99_lowest_ms == min(t.p99_ms for t in valid)
         assert row.throughput == median(t.throughput for t in valid)
-        dropped = sum(t.offered - t.completed for t in valid) / sum(t.offered for t in valid)
-        assert row.dropped_share == pytest.approx(dropped)
+        assert row.dropped_share == pytest.approx(median(1 - t.completed / t.offered for t in valid))
     assert rows[500].invalid == 1
     assert (rows[500].held, rows[2000].not_held) == (2, 3)
 
@@ -67,6 +66,16 @@ def test_a_median_is_at_least_what_its_trials_allow(
     rows = tuple(trial_row(p50_ms=p50, p99_ms=p99, latency_bound_ms=least) for p50, p99, least in trials)
     (row,) = latency.by_rate([summary.TreatmentSummary("a", "a", {}, rows, None, None, (), ())])
     assert row.latency_bound_ms == bound
+
+
+def test_no_more_is_dropped_than_was_not_finished() -> None:
+    counts = ((1000, 1000), (1000, 1000), (1000, 700))
+    rows = tuple(
+        trial_row(offered=offered, completed=completed, throughput=completed / 10, window_s=10.0)
+        for offered, completed in counts
+    )
+    (row,) = latency.by_rate([summary.TreatmentSummary("a", "a", {}, rows, None, None, (), ())])
+    assert (row.dropped_share, row.unfinished_share) == (0.0, 0.0)
 
 
 def test_a_search_has_no_table_of_rates(searched: Path):
