@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loadstone.applications import catalogue
@@ -126,6 +126,23 @@ def test_an_image_brings_its_own_files_folders_and_words() -> None:
         ("/cache", None),
     ]
     assert [volume["name"] for volume in pod(docs, "web")["volumes"]] == ["configs", "data-1", "data-2"]
+
+
+def as_started(text: str) -> str:
+    """What Kubernetes makes of a value (its ``third_party/forked/golang/expansion``)."""
+    return re.sub(r"\$(\$|\([^)]*\))", lambda found: "$" if found[1] == "$" else "replaced", text)
+
+
+@given(st.text("$(){}Aa ", max_size=12))
+@example("a$$b")
+@example("$$(HOSTNAME)")
+def test_dollar_signs_reach_a_replica_as_they_are(text: str) -> None:
+    (web,) = other(FOREIGN).of("web")
+    changed = web.model_copy(update={"environment": {"TEXT": text}, "command": (text,), "entrypoint": (text,)})
+    docs = rendered(other(FOREIGN).model_copy(update={"replicas": (changed,)}))
+    found = container(docs, "web")
+    values = [found["env"][0]["value"], *found["args"], *found["command"]]
+    assert list(map(as_started, values)) == [text] * 3
 
 
 def test_stores_start_as_their_software_says() -> None:

@@ -180,8 +180,8 @@ def _variable(name: str, value: str) -> FlowMapping:
 
 
 def _literal(arguments: Iterable[str]) -> list[str]:
-    """Kubernetes replaces ``$(NAME)``; a second dollar sign keeps it."""
-    return [argument.replace("$(", "$$(") for argument in arguments]
+    """Kubernetes replaces ``$(NAME)``, and ``$$`` by one dollar sign; a second one keeps either."""
+    return [re.sub(r"\$(?=[$(])", "$$", argument) for argument in arguments]
 
 
 def _arguments(deployment: Deployment, replica: Replica) -> list[str]:
