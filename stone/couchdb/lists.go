@@ -24,12 +24,14 @@ func (s *server) bulk(r *http.Request) (int, any, error) {
 	if json.Unmarshal(text, &given) != nil {
 		return 0, nil, notJSON
 	}
-	rows := make([]any, len(given.Docs))
-	for i, text := range given.Docs {
-		one, err := parse(text)
-		if err != nil {
+	documents := make([]content, len(given.Docs))
+	for i, text := range given.Docs { // all of them, before any is stored
+		if documents[i], err = parse(text); err != nil {
 			return 0, nil, err
 		}
+	}
+	rows := make([]any, len(documents))
+	for i, one := range documents {
 		_, row, err := s.store(into, one)
 		if err != nil {
 			row = map[string]string{"id": one.id, "error": conflict.Kind, "reason": conflict.Reason}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -40,6 +41,7 @@ var (
 	notJSON     = &problem{http.StatusBadRequest, "bad_request", "invalid UTF-8 JSON"}
 	noObject    = &problem{http.StatusBadRequest, "bad_request", "Document must be a JSON object"}
 	noMediaType = &problem{http.StatusUnsupportedMediaType, "bad_content_type", "Content-Type must be application/json"}
+	reserved    = &problem{http.StatusBadRequest, "illegal_docid", "Only reserved document ids may start with underscore."}
 	tooLarge    = &problem{http.StatusRequestEntityTooLarge, "document_too_large", ""}
 	badName     = &problem{http.StatusBadRequest, "illegal_database_name", "Name must begin with a lower-case letter, then a-z, 0-9 and any of _$()+/-"}
 )
@@ -183,6 +185,9 @@ func parse(text []byte) (content, error) {
 		}
 		delete(members, name)
 	}
+	if strings.HasPrefix(found.id, "_") {
+		return found, reserved
+	}
 	found.body, _ = json.Marshal(members) // what was parsed
 	return found, nil
 }
@@ -227,7 +232,9 @@ func (s *server) write(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	given.id = r.PathValue("id")
+	if given.id = r.PathValue("id"); strings.HasPrefix(given.id, "_") {
+		return 0, nil, reserved
+	}
 	if revision := r.URL.Query().Get("rev"); revision != "" {
 		given.revision = revision
 	}

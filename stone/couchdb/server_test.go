@@ -141,6 +141,11 @@ func TestWhatIsWrongStoresNothing(t *testing.T) {
 	c.want("PUT", "/x/d", large, 413, `document_too_large`)
 	c.want("POST", "/x?plain", `{}`, 415, `Content-Type must be application/json`)
 	c.want("POST", "/x/_bulk_docs", `[]`, 400, "")
+	for _, wrong := range []string{`{"_other":1}`, `[]`, `{"_id":1}`, `{"_id":"_other"}`} {
+		c.want("POST", "/x/_bulk_docs", `{"docs":[{"_id":"right"},`+wrong+`]}`, 400, "")
+	}
+	c.want("POST", "/x", `{"_id":"_other"}`, 400, `"illegal_docid"`)
+	c.want("PUT", "/x/_other", `{}`, 400, `"illegal_docid"`)
 	c.want("GET", "/x", "", 200, `"doc_count":0`)
 }
 
