@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -23,6 +24,11 @@ func listen(t *testing.T, kind Kind, limit int, handle Handler) listening {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, listener, kind, limit, handle)
+}
+
+func serve(t *testing.T, listener net.Listener, kind Kind, limit int, handle Handler) listening {
+	t.Helper()
 	l := listening{t: t, address: listener.Addr().String(), counts: Counts{new(atomic.Int64), new(atomic.Int64), new(atomic.Int64)}}
 	l.server = NewServer(kind, limit, handle, l.counts)
 	served := make(chan error, 1)
@@ -35,6 +41,20 @@ func listen(t *testing.T, kind Kind, limit int, handle Handler) listening {
 		}
 	})
 	return l
+}
+
+// short is a listener of a process that is out of file descriptors for some connections.
+type short struct {
+	net.Listener
+	failures int
+}
+
+func (s *short) Accept() (net.Conn, error) {
+	if s.failures > 0 {
+		s.failures--
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return s.Listener.Accept()
 }
 
 func (l listening) dial() net.Conn {

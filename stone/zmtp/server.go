@@ -59,18 +59,26 @@ func NewServer(kind Kind, limit int, handle Handler, counts Counts) *Server {
 func (s *Server) Serve(listener net.Listener) error {
 	for {
 		conn, err := listener.Accept()
-		if err != nil {
-			s.mutex.Lock()
-			defer s.mutex.Unlock()
-			if s.stopping {
-				return nil
+		var temporary interface{ Temporary() bool }
+		switch {
+		case err == nil:
+			if s.add(conn) {
+				go s.serve(conn)
 			}
+		case errors.As(err, &temporary) && temporary.Temporary() && !s.ending(): // out of file descriptors, for one
+			time.Sleep(50 * time.Millisecond)
+		case s.ending():
+			return nil
+		default:
 			return err
 		}
-		if s.add(conn) {
-			go s.serve(conn)
-		}
 	}
+}
+
+func (s *Server) ending() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.stopping
 }
 
 func (s *Server) add(conn net.Conn) bool {

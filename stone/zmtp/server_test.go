@@ -367,3 +367,14 @@ func TestWhatIsSkippedIsBounded(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(to []byte) (int, error) { return len(to), nil }
+
+// A process that is out of file descriptors serves its peers, and accepts others once it has some again.
+func TestConnectionsThatCannotBeAccepted(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, serve(t, &short{listener, 2}, Rep, 100, echo).client(), "hello"); got != "hello" {
+		t.Errorf("got %q", got)
+	}
+}
