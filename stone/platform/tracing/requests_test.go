@@ -248,6 +248,11 @@ func TestARequestIsATree(t *testing.T) {
 		for _, path := range []string{"/rates/8", "/texts"} {
 			_ = ask(t, "POST", a.URL("front")+path, "traceparent", caller+"00") // not sampled: no spans
 		}
+		for _, state := range []string{"of=\xe9", "of=a\tb", "of=" + strings.Repeat("x", 1<<16)} { // not passed on
+			for flags, spans := range map[string]int{"00": 0, "01": 4} {
+				_ = tree("GET", "/rates/7", 200, spans, "traceparent", caller+flags, "tracestate", state)
+			}
+		}
 		for _, one := range tree("POST", "/texts", 200, 9, "traceparent", caller+"01") {
 			if one.Trace != "0af7651916cd43dd8448eb211c80319c" || one.Name == "POST /texts" && one.Parent != "b7ad6b7169203331" {
 				t.Errorf("%+v", one)

@@ -120,6 +120,19 @@ func known(header string) string {
 	return version + header[len(version):headerLength]
 }
 
+// longestState is as much of a tracestate as has to be passed on.
+const longestState = 512
+
+// passable is a tracestate that every protocol carries; empty for any other, which would make each call of its request fail.
+func passable(header string) string {
+	for i := range len(header) {
+		if i == longestState || header[i] < ' ' || header[i] > '~' {
+			return ""
+		}
+	}
+	return header
+}
+
 // lowerHex decodes as many digits as there is room for, of which none may be upper case.
 func lowerHex(into []byte, from string) bool {
 	for i := range into {

@@ -93,6 +93,7 @@ func (t *Tracing) Stop() {
 // nil if the request is not traced; the context says so to the services that it calls.
 func (t *Tracing) serve(ctx context.Context, parentHeader, stateHeader, verb string) (context.Context, *span) {
 	trace, parent, sampled, called := parse(parentHeader)
+	stateHeader = passable(stateHeader)
 	switch {
 	case called && !sampled:
 		return &part{Context: ctx, traceparent: known(parentHeader), tracestate: stateHeader}, nil
