@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,17 +18,18 @@ def ansible_inventory(inventory: Inventory) -> dict[str, Any]:
     """Each host with the login that ssh would take, which also tells whether it is root's already."""
     config = inventory.ssh.config
 
-    def variables(host: tuple[str, InventoryHost]) -> dict[str, str]:
+    def variables(host: tuple[str, InventoryHost]) -> dict[str, dict[str, str]]:
         name, listed = host
         login = listed.login or name
         done = subprocesses.run(["ssh", *(["-F", config] if config else []), "-G", "--", login])
         user = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line).get("user", "")
-        return {
+        found = {
             "ansible_host": login.rpartition("@")[2],
             "ansible_user": user,
-            "ansible_ssh_common_args": _SETTINGS + (f" -F {config}" if config else ""),
+            "ansible_ssh_common_args": _SETTINGS + (f" -F {shlex.quote(config)}" if config else ""),
             "address": listed.address,
         }
+        return {key: {"__ansible_unsafe": value} for key, value in found.items()}  # no templates, which run commands
 
     hosts = inventory.hosts.items()
     return {"all": {"hosts": dict(zip(inventory.hosts, in_parallel(variables, hosts), strict=True))}}

@@ -1,7 +1,9 @@
-"""How Ansible is started; it is not."""
+"""How Ansible is started, and what it is given."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import ansible_runner
@@ -32,3 +34,18 @@ def test_no_run_uses_the_connections_of_another_one(monkeypatch: pytest.MonkeyPa
     assert paths[0] != paths[1]
     # ssh writes 40 digits for %C, and adds 17 characters while it makes the socket, whose path has at most 108 bytes.
     assert all(path.endswith("-%C") and len(path) - 2 + 40 + 17 <= 107 for path in paths), paths
+
+
+def test_no_text_of_an_inventory_is_run_or_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    login, config, written = tmp_path / "ssh", f"{tmp_path}/my config", tmp_path / "arguments"
+    login.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >>'{written}'\nexit 255\n")
+    login.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    host = {"address": "192.0.2.1", "login": f"{{{{ lookup('pipe', 'touch {tmp_path}/ran') }}}}"}
+    inventory = Inventory.model_validate({"ssh": {"config": config}, "hosts": {"a": host}})
+    outcomes = play("prepare", inventory, {}, check=True, progress=lambda *_: None)
+    assert outcomes["a"].trouble is not None
+    assert not (tmp_path / "ran").exists()
+    sent = written.read_text()
+    assert "ControlMaster=auto\n" in sent, "Ansible has not called it"
+    assert sent.count("-F\n") == sent.count(f"-F\n{config}\n")
