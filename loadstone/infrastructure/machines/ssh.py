@@ -145,7 +145,7 @@ class Ssh(Transport):
         for pattern, message, remedy in _EXPLANATIONS:
             if found := next(filter(None, (re.search(pattern, line) for line in reversed(lines))), None):
                 return message.format(line=found.string), found.expand(remedy).replace("HOST", self._host)
-        return super().explain(complaint)
+        return super().explain("\n".join(lines))
 
     def close(self) -> None:
         # Other processes of this user may share the connection: it ends with its last command.
