@@ -9,6 +9,7 @@ from pydantic import Field
 from loadstone.model.base import Model
 from loadstone.model.guest import Guest
 from loadstone.model.instances import Instances
+from loadstone.model.inventory import HostName
 from loadstone.model.units import BitRate, Pause
 
 Role = Literal["manager", "worker", "client"]
@@ -38,7 +39,7 @@ class Cluster(Model):
     inventory: Annotated[str | None, Field(examples=["hosts.yaml"])] = None
     """The file that lists the hosts of infrastructure ``hosts``, or the manifest of your experiment for ``cloudlab``,
     as seen from the folder where ``loadstone`` is started."""
-    hosts: Annotated[list[str] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
+    hosts: Annotated[list[HostName] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
     """The workers of infrastructure ``hosts``, instead of an inventory: by their names in the SSH configuration."""
     instances: Instances | None = None
     """Machines that an infrastructure makes: which, where and for how long."""

@@ -117,11 +117,11 @@ def test_what_hosts_lack_is_one_message_each_and_exit_code_3(user: User, three: 
             assert complaint.startswith("error: worker-2: ") and complaint.count("worker-2: ") == 1, lines
             assert user.trials() == {} and three.groups() == set()
         three.inventory(
-            worker_2=f"{{login: no-such-user@{second.address}, address: 10.0.0.1}}", worker_3="{address: 10.0.0.1}"
+            worker_2=f"{{login: no-such-user@{second.address}, address: 10.0.0.1}}", worker_3="{address: 10.0.0.2}"
         )
         known.write_text(right)
         listed = user.runs("doctor", "study.yaml", expect=3).stdout
-        assert "the login is refused: " in listed and "worker-3: it has no address 10.0.0.1" in listed
+        assert "the login is refused: " in listed and "worker-3: it has no address 10.0.0.2" in listed
     finally:
         known.write_text(right)
         three.inventory()

@@ -120,3 +120,18 @@ def test_a_login_that_the_project_does_not_have_is_named(file: Path) -> None:
     file.write_text(manifest(NODE.format(name="a", number=1, port=22)))
     with pytest.raises(InputError, match="no login 'eve', but bob, ada"):
         CloudLab(cluster(file, instances={"login": "eve"}), "study-cluster")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('port="22"', 'port="ssh"', "client-1 has a login at port 'ssh', which is no number"),
+        ('address="10.10.0.1"', 'address="node.lab"', "client-1: 'node.lab' cannot be used; use an IPv4 address"),
+        ('client_id="client-1"', 'client_id="a b"', "a b: 'a b' cannot be used; use letters, digits"),
+    ],
+)
+def test_a_manifest_with_what_no_host_can_have_is_refused(file: Path, old: str, new: str, message: str) -> None:
+    file.write_text(manifest(NODE.format(name="client-1", number=1, port=22).replace(old, new)))
+    with pytest.raises(InputError) as refused:
+        CloudLab(cluster(file), "study-cluster")
+    assert str(refused.value).startswith(f"{file}: {message}")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from pydantic import ValidationError
+
 from loadstone.model.errors import InputError
-from loadstone.model.inventory import Inventory, InventoryHost, SshOptions
+from loadstone.model.inventory import Inventory, SshOptions
 
 NAMESPACE = "http://www.geni.net/resources/rspec/3"
 _LARGEST = 16 * 2**20
@@ -72,12 +74,19 @@ def inventory(manifest: Manifest, login: str | None) -> Inventory:
     ``login``: the user among those of the project; by default the one with this user's name, else the first.
     """
     hosts = {
-        node.name: InventoryHost(
-            login=_chosen(manifest.file, node, login).destination, address=node.address, roles=[_role(node.name)]
-        )
+        node.name: {
+            "login": _chosen(manifest.file, node, login).destination,
+            "address": node.address,
+            "roles": [_role(node.name)],
+        }
         for node in manifest.nodes
     }
-    return Inventory(version=1, ssh=SshOptions(config=os.environ.get("LOADSTONE_SSH_CONFIG")), hosts=hosts)
+    try:
+        found = Inventory.model_validate({"hosts": hosts})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{manifest.file}: {first['loc'][1]}: {first['msg'].removeprefix('Value error, ')}") from None
+    return found.model_copy(update={"ssh": SshOptions(config=os.environ.get("LOADSTONE_SSH_CONFIG"))})
 
 
 def _node(file: str, node: ElementTree.Element) -> ManifestNode:
@@ -88,7 +97,7 @@ def _node(file: str, node: ElementTree.Element) -> ManifestNode:
         if ip.get("type", "ipv4") == "ipv4"
     ]
     logins = [
-        Login(str(each.get("username")), str(each.get("hostname")), int(each.get("port") or 22))
+        Login(str(each.get("username")), str(each.get("hostname")), _port(file, name, each))
         for each in node.iterfind(f"{_of('services')}/{_of('login')}")
         if each.get("username") and each.get("hostname")
     ]
@@ -101,6 +110,13 @@ def _node(file: str, node: ElementTree.Element) -> ManifestNode:
             f"{file}: {name} has no login; wait until the experiment is ready, then take its manifest again"
         )
     return ManifestNode(name, addresses[0], logins)
+
+
+def _port(file: str, name: str, login: ElementTree.Element) -> int:
+    written = login.get("port") or "22"
+    if not (written.isascii() and written.isdigit()):
+        raise InputError(f"{file}: {name} has a login at port {written!r}, which is no number")
+    return int(written)
 
 
 def _chosen(file: str, node: ManifestNode, wanted: str | None) -> Login:
