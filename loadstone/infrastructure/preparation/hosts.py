@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from loadstone import plugins
 from loadstone.infrastructure import desk, subprocesses
@@ -15,17 +16,19 @@ _SETTINGS = "-o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=4"
 
 
 def ansible_inventory(inventory: Inventory) -> dict[str, Any]:
-    """Each host with the login that ssh would take, which also tells whether it is root's already."""
+    """Each host with the login and port that ssh would take; the login tells whether it is root's already."""
     config = inventory.ssh.config
 
     def variables(host: tuple[str, InventoryHost]) -> dict[str, dict[str, str]]:
         name, listed = host
         login = listed.login or name
         done = subprocesses.run(["ssh", *(["-F", config] if config else []), "-G", "--", login])
-        user = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line).get("user", "")
+        settings = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+        target = urlsplit(login).hostname if login.startswith("ssh://") else None
         found = {
-            "ansible_host": login.rpartition("@")[2],
-            "ansible_user": user,
+            "ansible_host": target or login.rpartition("@")[2],
+            "ansible_user": settings.get("user", ""),
+            "ansible_port": settings.get("port", "22"),
             "ansible_ssh_common_args": _SETTINGS + (f" -F {shlex.quote(config)}" if config else ""),
             "address": listed.address,
         }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import ansible_runner
 import pytest
 
+from loadstone.infrastructure.preparation.hosts import ansible_inventory
 from loadstone.infrastructure.preparation.playing import play
 from loadstone.model.inventory import Inventory
 
@@ -49,3 +51,15 @@ def test_no_text_of_an_inventory_is_run_or_taken_apart(tmp_path: Path, monkeypat
     sent = written.read_text()
     assert "ControlMaster=auto\n" in sent, "Ansible has not called it"
     assert sent.count("-F\n") == sent.count(f"-F\n{config}\n")
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="needs openssh-client")
+def test_a_login_s_port_and_user_are_those_of_ssh(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text("Host node-1\n  Port 2022\n  User ada\n")
+    hosts = {"node-1": {"address": "10.0.0.1"}, "b": {"login": "ssh://bob@node-2.lab:2200", "address": "10.0.0.2"}}
+    inventory = Inventory.model_validate({"ssh": {"config": str(config)}, "hosts": hosts})
+    found = ansible_inventory(inventory)["all"]["hosts"]
+    keys = ("ansible_user", "ansible_host", "ansible_port")
+    given = {name: tuple(host[key]["__ansible_unsafe"] for key in keys) for name, host in found.items()}
+    assert given == {"node-1": ("ada", "node-1", "2022"), "b": ("bob", "node-2.lab", "2200")}
