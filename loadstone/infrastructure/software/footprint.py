@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -152,7 +153,7 @@ def _chains(table: list[str]) -> dict[str, str]:
 
 def _is_ours(rule: str, chains: Sequence[str], subnets: Sequence[Subnet]) -> bool:
     """Whether a rule of a shared chain leads to one of ours, or is about a link or a subnet of our daemons alone."""
-    for option, value in itertools.pairwise(rule.split()):
+    for option, value in itertools.pairwise(shlex.split(rule)):  # a comment is one word
         if option in ("-j", "-g") and value in chains:
             return True
         if option in ("-i", "-o") and _LINK.fullmatch(value):

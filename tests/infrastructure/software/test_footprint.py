@@ -81,3 +81,14 @@ def test_nothing_is_left_to_remove() -> None:
     assert (removal.links, removal.knobs, removal.folders, removal.rules) == ((), (), (), {})
     rule = "iptables -A INPUT -s 198.51.100.1/32 -j DROP\n"
     assert difference(BEFORE, BEFORE.replace(rule, rule * 2)).rules == {}, "a rule that the user added again"
+
+
+def test_the_words_of_a_comment_are_no_options_of_its_rule() -> None:
+    theirs = ['"all but -i docker0"', '"from -s anywhere"', '"to \\"-j KUBE-FORWARD\\""']
+    ours = '-A FORWARD -m comment --comment "name: \\"nomad\\"" -j CNI-FORWARD'
+    now = [":FORWARD ACCEPT [0:0]", ":CNI-FORWARD - [0:0]", ":KUBE-FORWARD - [0:0]", ours]
+    now += [f"-A FORWARD -m comment --comment {comment} -j DROP" for comment in theirs]
+    after = "".join(f"iptables {line}\n" for line in ["*filter", *now, "COMMIT"])
+    before = "iptables *filter\niptables :FORWARD ACCEPT [0:0]\niptables COMMIT\n"
+    rules = difference(before, after).rules["iptables"].splitlines()
+    assert [line for line in rules if line.startswith("-D")] == [ours.replace("-A", "-D", 1)]
