@@ -57,6 +57,19 @@ def test_lines_of_swap_become_marked_comments_and_come_back(monkeypatch: pytest.
     assert swap.without_swap(off) == off and swap.with_swap(off) == table
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_the_table_keeps_its_readers_and_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: int) -> None:
+    swap = module("loadstone_swap", monkeypatch)
+    table = tmp_path / "fstab"
+    table.write_bytes(b"# f\374r Daten\n//nas/data /data cifs password=secret 0 0\n/swap none swap sw 0 0\n")
+    table.chmod(mode)
+    monkeypatch.setattr(swap, "TABLE", str(table))
+    swap.write(swap.without_swap(swap.table()))
+    assert table.stat().st_mode & 0o777 == mode
+    assert table.read_bytes().startswith(b"# f\374r Daten\n//nas") and b"\n# loadstone: /swap" in table.read_bytes()
+    assert [file.name for file in tmp_path.iterdir()] == ["fstab"]
+
+
 def test_the_record_is_gone_with_its_last_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     module("loadstone_swap", monkeypatch)
     record: Any = sys.modules["ansible.module_utils.loadstone_record"]

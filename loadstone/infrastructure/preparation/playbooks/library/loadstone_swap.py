@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 
 from ansible.module_utils import loadstone_record as record
 from ansible.module_utils.basic import AnsibleModule
@@ -23,8 +24,19 @@ def table() -> str:
     """``/etc/fstab``; empty where there is none."""
     if not os.path.exists(TABLE):
         return ""
-    with open(TABLE, encoding="utf-8") as content:
+    with open(TABLE, encoding="utf-8", errors="surrogateescape") as content:
         return content.read()
+
+
+def write(text: str) -> None:
+    """A new table, for the same readers and by the same owner: it may have passwords of network file systems."""
+    facts, new = os.stat(TABLE), TABLE + ".loadstone"
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as opened:
+        os.fchown(descriptor, facts.st_uid, facts.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(facts.st_mode))
+        opened.write(text)
+    os.replace(new, TABLE)
 
 
 def without_swap(text: str) -> str:
@@ -48,9 +60,7 @@ def main() -> None:
         if off and switched:
             record.write(KEY, sorted({*recorded, *switched}))
         if after != before:
-            with open(TABLE + ".loadstone", "w", encoding="utf-8") as new:
-                new.write(after)
-            os.replace(TABLE + ".loadstone", TABLE)
+            write(after)
         for each in switched:
             module.run_command(["swapoff" if off else "swapon", each], check_rc=True)
         if not off:
