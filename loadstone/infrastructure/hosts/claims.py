@@ -46,11 +46,10 @@ def claim(entry_name: str, implementation: str, hosts: Sequence[Claimed], softwa
     """Take hosts, journalled here first. Raises DeploymentError that names the study which uses one."""
     left = journal.load(entry_name)  # of hosts that were lost: they may still have our claim
     token = left.facts["token"] if left is not None else secrets.token_hex(6)
-    facts = {
-        "token": token,
-        "software": software,
-        "hosts": [host.model_dump(mode="json") for host in hosts],
-    }
+    listed = [host.model_dump(mode="json") for host in hosts]
+    ways = [host["reach"] for host in listed]
+    lost = [host for host in left.facts["hosts"] if host["reach"] not in ways] if left is not None else []
+    facts = {"token": token, "software": software, "hosts": [*listed, *lost]}
     journal.save(
         journal.JournalEntry(
             name=entry_name, layer="infrastructure", implementation=implementation, folder="", facts=facts
