@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 import socket
 from collections.abc import Sequence
 
@@ -17,6 +19,14 @@ def client(shared: bool = False, address: str = LOOPBACK) -> Node:
     facts = this_machine().facts()
     memory = facts.memory_available // 2**20 * 2**20
     return Node(name="client", role="client", address=address, cpus=facts.cpus, memory=memory, shared=shared)
+
+
+def user() -> str:
+    """Who we are: by name, or by number where this machine has no name for it, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.geteuid())
 
 
 def address_towards(other: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.infrastructure import desk
 from loadstone.infrastructure.local import Local, by_neighbourhood
 from loadstone.infrastructure.machines import this_machine
 from loadstone.model.cluster import Cluster
@@ -67,3 +68,17 @@ def test_hardware_threads_of_one_core_come_together(tmp_path: Path) -> None:
         (topology / "core_id").write_text(f"{physical}\n")
     assert by_neighbourhood((0, 1, 2, 3), tmp_path) == (0, 2, 1, 3)
     assert by_neighbourhood((1, 0), tmp_path / "absent") == (0, 1)
+
+
+def test_a_user_without_a_name_is_called_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    for number in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, number, lambda: 2_000_000_001)
+    assert desk.user() == "2000000001"
+
+
+def test_users_are_named_by_what_has_a_number_for_all() -> None:
+    files = (Path(desk.__file__).parents[1]).rglob("*.py")
+    users = [file.name for file in files if "getpass.getuser" in file.read_text(encoding="utf-8")]
+    assert users == ["desk.py"], "use desk.user"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import getpass
 import secrets
 import socket
 from datetime import UTC, datetime
 
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import desk, journal
 from loadstone.infrastructure.base import Terms
 from loadstone.model.base import Model, plural
 from loadstone.model.instances import Instances
@@ -54,7 +53,7 @@ def begin(terms: Terms, where: str, instances: Instances, until: datetime | None
     return HeldMachines(
         token=f"loadstone-{secrets.token_hex(6)}",
         where=where,
-        owner=f"{getpass.getuser()}@{socket.gethostname()}",
+        owner=f"{desk.user()}@{socket.gethostname()}",
         kind=terms.kind,
         instances=instances,
         since=datetime.now(UTC),

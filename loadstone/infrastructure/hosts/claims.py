@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import secrets
 import socket
 import time
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadstone import plugins
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import desk, journal
 from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, connect, in_parallel
 from loadstone.infrastructure.software import footprint
 from loadstone.infrastructure.software.base import Member, Software
@@ -56,7 +55,7 @@ def claim(entry_name: str, implementation: str, hosts: Sequence[Claimed], softwa
         )
     )
     started = time.strftime("%Y-%m-%d %H:%M")
-    owner = f"{entry_name}, started {started} by {getpass.getuser()} at {socket.gethostname()}"
+    owner = f"{entry_name}, started {started} by {desk.user()} at {socket.gethostname()}"
 
     def begin(host: Claimed) -> None:
         try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import secrets
 import socket
 import time
 from collections.abc import Callable, Sequence
 
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import desk, journal
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.machines import Machine, MachineLost, in_parallel
 from loadstone.infrastructure.stressors import program, used
@@ -53,7 +52,7 @@ class Stressors:
 
     def start(self) -> None:
         """Spawn them and wait until all work. Leaves nothing behind if it fails, which raises DeploymentError."""
-        owner = f"{self._entry_name}, started by {getpass.getuser()} at {socket.gethostname()}"
+        owner = f"{self._entry_name}, started by {desk.user()} at {socket.gethostname()}"
         name, stressor = self._started.name, self._stressor
         self._save(self._entry_name, self._started)  # before anything is made: machines' journals are found by it
         try:

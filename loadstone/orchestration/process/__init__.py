@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import secrets
 import socket
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import desk, journal
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.machines import MachineLost, connect, in_parallel
 from loadstone.model.deployment import Deployment, Replica
@@ -137,7 +136,7 @@ class Process(Orchestrator):
                 password=secrets.token_hex(32),
             )
             self._save(started)  # before anything is made: what the machines' journals have is found by it
-            owner = f"{self.deployment.name}, deployed by {getpass.getuser()} at {socket.gethostname()}"
+            owner = f"{self.deployment.name}, deployed by {desk.user()} at {socket.gethostname()}"
             begun = in_parallel(lambda share: share.begin(self._digest(), owner), started.shares())
             started = started.model_copy(update={"parts": dict(zip(parts, begun, strict=True))})
             (self.folder / "logs").mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 
 from pydantic import ValidationError
 
+from loadstone.infrastructure import desk
 from loadstone.model.errors import InputError
 from loadstone.model.inventory import Inventory, SshOptions
 
@@ -123,7 +123,7 @@ def _chosen(file: str, node: ManifestNode, wanted: str | None) -> Login:
     by_user = {login.user: login for login in node.logins}
     if wanted is not None and wanted not in by_user:
         raise InputError(f"{file}: {node.name} has no login {wanted!r}, but {', '.join(by_user)}")
-    return by_user.get(wanted or getpass.getuser(), node.logins[0])
+    return by_user.get(wanted or desk.user(), node.logins[0])
 
 
 def _role(name: str) -> str:
