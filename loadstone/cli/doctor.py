@@ -52,8 +52,8 @@ def command(
         print_json([{key: getattr(finding, key) for key in keys} for finding in findings])
     else:
         for finding in findings:
-            out.print(f"{_MARKS[finding.level]} {finding.what}: ", end="")
-            out.print(finding.message, markup=False)
+            out.print(_MARKS[finding.level], end=" ")
+            out.print(f"{finding.what}: {finding.message}", markup=False)
             if finding.remedy:
                 out.print(f"        {finding.remedy}", markup=False)
     errors = [finding for finding in findings if finding.level == "error"]

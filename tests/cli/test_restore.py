@@ -9,6 +9,7 @@ import pytest
 
 from loadstone.cli import restore
 from loadstone.experiments import preflight, tuning
+from loadstone.infrastructure.base import Finding
 from loadstone.model.errors import PreflightError
 from loadstone.model.records.node.tuning import TuningOwner
 from tests.cli.conftest import RunCommand
@@ -96,3 +97,10 @@ def test_doctor_warns_of_what_disturbs_and_says_what_can_be_set(
     found = json.loads(say("doctor", str(study), "--json")[1])
     names = [finding["what"] for finding in found if finding["level"] == "warning"]
     assert names == ["hardware threads", "huge pages", "swap", "irqbalance"]
+
+
+def test_doctor_shows_names_as_they_are(say: RunCommand, host: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Finding("rack[red]", "ok", "8 cores"), Finding("node[/a]", "warning", "swap is [on]")]
+    monkeypatch.setattr("loadstone.cli.doctor.inspect", lambda plan: preflight.Inspection(found, ()))
+    code, text, _ = say("doctor", STUDY)
+    assert code == 0 and "ok      rack[red]: 8 cores\nwarning node[/a]: swap is [on]\n" in text
