@@ -192,7 +192,7 @@ class Conductor:
         nodes = self._provider.provision.nodes
         services = self._plan.deployable(trial.treatment).application.services.values()
         documents = any(service.runs.documents for service in services)
-        row = make_row(trial, len(self._ledger.records) + 1, started, measured, warnings, nodes, documents)
+        row = make_row(trial, self._ledger.last + 1, started, measured, warnings, nodes, documents)
         record = self._ledger.finish(trial, row, json.loads(json.dumps(asdict(measured.verdict))))
         self._disk_space.left(self._ledger.trial_folder(trial))
         return record

@@ -57,6 +57,11 @@ class Ledger:
             self.records = _records(self.folder)
             yield
 
+    @property
+    def last(self) -> int:
+        """The order of the trial that finished last, also where one before it was moved away; 0 before any has."""
+        return self.records[-1].row.order if self.records else 0
+
     def trial_folder(self, trial: Trial) -> Path:
         """The folder for a trial's files; made if need be."""
         folder = self.folder / "trials" / trial.id

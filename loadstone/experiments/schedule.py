@@ -38,7 +38,8 @@ def next_trial(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[
         step = _step(plan, campaign, records)
         if not isinstance(step, SearchResult | SearchFailed):
             treatment, repetition = campaign
-            number = len(records_of(campaign, records)) + 1
+            # Not their count: where one was moved away, that is the number of a trial which is still there.
+            number = max((record.row.number for record in records_of(campaign, records)), default=0) + 1
             return _trial(plan, treatment, step.phase, step.load, step.duration_s, repetition, number)
     return None
 

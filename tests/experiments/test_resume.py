@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from loadstone.experiments import runs
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
-from tests.experiments.fakes import APPLICATION, STUDY, provenance, write_study
+from tests.experiments.fakes import APPLICATION, SEARCH, STUDY, Begin, conduct, provenance, write_study
 from tests.support.plans import read_plan
+
+pytestmark = pytest.mark.usefixtures("fake_layers")
 
 TWO_APPLICATIONS = STUDY.replace("application: ./application.yaml\n", "").replace(
     "factors: {", "factors: {application: [./application.yaml, ./other.yaml], "
@@ -28,3 +31,23 @@ def test_a_run_is_not_resumed_where_one_of_its_applications_changed(tmp_path: Pa
     where = r"applications.of application=./other.yaml scaling=baseline.workloads.get.operations.get.path \(/, now /ch"
     with pytest.raises(InputError, match=where):
         reopen(folder)
+
+
+@pytest.mark.parametrize("text", [STUDY, SEARCH], ids=["fixed", "search"])
+def test_in_place_of_a_trial_that_was_moved_away_another_is_run_and_none_is_lost(begin: Begin, text: str) -> None:
+    plan, ledger = begin(text)
+    conduct(plan, ledger)
+    for share in (0.1, 0.5, 0.9):
+        place = int(share * len(ledger.records))
+        shutil.rmtree(ledger.folder / "trials" / ledger.records[place].trial_id)
+        plan, ledger = reopen(ledger.folder)
+        kept = {record.trial_id: (ledger.folder / "trials" / record.trial_id).stat().st_ino for record in ledger.records}
+        rows = [record.row for record in ledger.records]
+        conduct(plan, ledger)
+        assert runs.complete(plan, ledger)
+        assert [record.row for record in ledger.records[: len(rows)]] == rows
+        found = [record.trial_id for record in ledger.records]
+        assert len(found) == len(set(found)) == len(list(ledger.folder.glob("trials/*/trial.json")))
+        orders = [record.row.order for record in ledger.records]
+        assert orders == sorted(set(orders))
+        assert {name: (ledger.folder / "trials" / name).stat().st_ino for name in kept} == kept
