@@ -16,7 +16,7 @@ from typing import Any
 import loadstone
 from loadstone.analysis.run import read_parts
 from loadstone.experiments import hardware, pruning, schedule
-from loadstone.experiments.durable import recording, sync, sync_tree, write_json
+from loadstone.experiments.durable import recording, sync, sync_tree, write_json, write_text
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
@@ -67,7 +67,7 @@ def create_parts(
     folder = _new_folder(results, str(document.data["name"]))
     text = Path(document.file).read_text(encoding="utf-8")
     with recording(folder):
-        (folder / "study.yaml").write_text(text, encoding="utf-8")
+        write_text(folder / "study.yaml", text)
     source = {"source": str(document.file), "overrides": list(overrides), "scale": scale}
     write_json(folder / parts.FILE, {"parts": parts.named(document), "chosen": list(chosen), **source})
     return folder
@@ -103,7 +103,10 @@ def _new_folder(results: Path, study: str) -> Path:
 
 
 def fill(folder: Path, source: RunSource, plan: Plan, provenance: dict[str, Any]) -> Path:
-    """Write the study as given and as resolved into a new run folder, and return that."""
+    """Write the study as given and as resolved into a new run folder, and return that.
+
+    ``plan.json`` comes last: a folder that has it is a run, and one without, which a kill left, is filled anew.
+    """
     with recording(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
         text = Path(source.document.file).read_text(encoding="utf-8")
@@ -118,11 +121,12 @@ def fill(folder: Path, source: RunSource, plan: Plan, provenance: dict[str, Any]
         for given in (source.document.data.get("workloads") or {}).values():
             if isinstance(given, str):
                 _copy(folder, given, Path(source.document.file).parent / given, "workloads")
-        (folder / "trials").mkdir()
-    write_json(folder / "plan.json", {"loadstone": loadstone.__version__, **plan.as_data(), **source.as_data()})
+        (folder / "trials").mkdir(exist_ok=True)
     write_json(folder / "provenance.json", provenance)
     with recording(folder):
         sync_tree(folder)
+    write_json(folder / "plan.json", {"loadstone": loadstone.__version__, **plan.as_data(), **source.as_data()})
+    with recording(folder):
         for parent in list(folder.absolute().parents)[:3]:  # which may be new too
             with suppress(PermissionError):  # a folder of others may be closed to readers
                 sync(parent)

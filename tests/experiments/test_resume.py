@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
 import shutil
 from pathlib import Path
 
 import pytest
 
-from loadstone.experiments import runs
+from loadstone.experiments import resume, runs, sessions
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
+from tests.experiments.disks import Disk
 from tests.experiments.fakes import APPLICATION, SEARCH, STUDY, Begin, conduct, provenance, write_study
 from tests.support.plans import read_plan
 
@@ -41,7 +45,7 @@ def test_in_place_of_a_trial_that_was_moved_away_another_is_run_and_none_is_lost
         place = int(share * len(ledger.records))
         shutil.rmtree(ledger.folder / "trials" / ledger.records[place].trial_id)
         plan, ledger = reopen(ledger.folder)
-        kept = {record.trial_id: (ledger.folder / "trials" / record.trial_id).stat().st_ino for record in ledger.records}
+        files = {file: file.stat().st_ino for file in ledger.folder.glob("trials/*/trial.json")}
         rows = [record.row for record in ledger.records]
         conduct(plan, ledger)
         assert runs.complete(plan, ledger)
@@ -50,4 +54,48 @@ def test_in_place_of_a_trial_that_was_moved_away_another_is_run_and_none_is_lost
         assert len(found) == len(set(found)) == len(list(ledger.folder.glob("trials/*/trial.json")))
         orders = [record.row.order for record in ledger.records]
         assert orders == sorted(set(orders))
-        assert {name: (ledger.folder / "trials" / name).stat().st_ino for name in kept} == kept
+        assert {file: file.stat().st_ino for file in files} == files
+
+
+class Killed(BaseException):
+    """Ends what runs, as a signal that nobody can catch."""
+
+
+def begin_part(folder: Path) -> Path:
+    """Begin the run of a part where it was left, if it was."""
+    results = folder / "results"
+    chosen = sessions.of_run(results, None, [], [], None) if runs.any_in(results) else None
+    (session,) = chosen or sessions.of_study(results, str(folder / "study.yaml"), [], [], None)
+    return session.create(provenance([{"name": "a"}])) if session.ledger is None else session.ledger.folder
+
+
+def test_a_run_that_is_killed_while_it_begins_is_no_run_yet_or_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_whole(folder: Path) -> bool:
+        nodes = json.loads((folder / "provenance.json").read_text())["nodes"]
+        return nodes == [{"name": "a"}] and (folder / "trials").exists() and not resume.look(folder)[1].records
+
+    def cut(number: int) -> None:
+        if number != kill_at:
+            return
+        copy = tmp_path / f"cut-{number}"
+        disk.after_cut(tmp_path / "results", copy, random.Random(number))
+        for file in copy.rglob("p*s.json"):
+            assert (file.parent / "study.yaml").read_text() == study.read_text()
+        assert all(is_whole(file.parent) for file in copy.rglob("plan.json"))
+        raise Killed
+
+    study = write_study(tmp_path, f"{STUDY}parts: [{{name: one}}]\n")
+    disk = Disk(cut)
+    monkeypatch.setattr(os, "fsync", disk.fsync)
+    kill_at, begun = 0, False
+    while not begun:
+        kill_at += 1
+        shutil.rmtree(tmp_path / "results", ignore_errors=True)
+        disk.number = 0
+        try:
+            begun = is_whole(begin_part(tmp_path))
+        except Killed:
+            assert is_whole(begin_part(tmp_path))
+    assert kill_at > 10
