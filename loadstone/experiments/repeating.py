@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.model.comparison import Repeating
-from loadstone.model.trial import Trial
 from loadstone.model.units import format_share
 
 
-def ends(repetitions: int | Repeating, blocks: int, trials: Sequence[Trial], records: Sequence[FinishedTrial]) -> bool:
-    """Whether the ``trials`` of so many blocks were enough; also while some have not finished: more is unknown yet."""
+def ends(repetitions: int | Repeating, blocks: int, trials: int, records: Sequence[FinishedTrial]) -> bool:
+    """Whether so many blocks, of so many ``trials`` together, were enough; also while some of these have not finished:
+    more is unknown yet."""
     if not isinstance(repetitions, Repeating) or blocks not in repetitions.looks:
         return False
-    planned = {trial.id for trial in trials}
-    finished = [record for record in records if record.trial_id in planned]
-    return len(finished) < len(planned) or not list(_imprecise(repetitions, finished))
+    finished = [record for record in records if record.repetition <= blocks]
+    return len(finished) < trials or not list(_imprecise(repetitions, finished))
 
 
 def unreached(repetitions: int | Repeating, records: Sequence[FinishedTrial]) -> list[str]:

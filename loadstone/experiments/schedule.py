@@ -169,16 +169,16 @@ def fixed_trials(plan: Plan, records: Sequence[FinishedTrial] = ()) -> Iterator[
     for treatment, number in runs:
         deployments.setdefault((treatment.deployment, number), []).append((treatment, number))
     shuffle = random.Random(study.load.seed).sample
-    block: list[Trial] = []
+    trials = 0
     for repetition in range(1, study.trial.most + 1):
-        if repeating.ends(study.trial.repetitions, repetition - 1, block, records):
+        if repeating.ends(study.trial.repetitions, repetition - 1, trials, records):
             return
         for together in shuffle([*deployments.values()], len(deployments)):
             for treatment, number in shuffle(together, len(together)) if len(together) > 1 else together:
                 loads = _loads(plan, treatment)
                 for load in shuffle(loads, len(loads)):
-                    block.append(_fixed_trial(plan, treatment, load, repetition, number))
-                    yield block[-1]
+                    trials += 1
+                    yield _fixed_trial(plan, treatment, load, repetition, number)
 
 
 def _loads(plan: Plan, treatment: Treatment) -> Sequence[float]:

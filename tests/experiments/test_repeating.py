@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,13 @@ def test_a_resumed_study_gives_the_trials_of_an_undisturbed_one(until: Plan, cut
     assert [record.trial_id for record in resumed] == [record.trial_id for record in whole]
 
 
+def test_a_run_of_an_earlier_release_goes_on_beyond_the_first_look(until: Plan) -> None:
+    whole = replay(until, restless)
+    earlier = [replace(record, trial_id=f"earlier-{record.trial_id}") for record in whole[:8]]
+    resumed = replay(until, restless, earlier)
+    assert [record.trial_id for record in resumed[8:]] == [record.trial_id for record in whole[8:]]
+
+
 def test_a_number_of_repetitions_is_no_rule() -> None:
-    assert not repeating.ends(3, 10, [], [])
+    assert not repeating.ends(3, 10, 0, [])
     assert repeating.unreached(3, []) == []
