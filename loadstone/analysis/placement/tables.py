@@ -15,6 +15,7 @@ from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
 from loadstone.analysis.schema import OfTrial, TableRow, rows
 from loadstone.analysis.summary import Searched, TreatmentSummary
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
 FACTOR = "placement"
@@ -190,7 +191,9 @@ def _measured(trials: Sequence[TrialRow]) -> dict[str, Any]:
     """The columns that come from the trials' own rows."""
     found: dict[str, Any] = {"trials": len(trials), "held": sum(trial.verdict == "held" for trial in trials)}
     for name, column in (("mean_ms", "mean_ms"), ("p99_ms", "p99_ms"), ("executed_per_s", "throughput")):
-        if values := _known(trials, column):
+        # Where only a lower bound is known of a trial, a mean of the others is too low.
+        bounded = any(only_bounded(trial, column) for trial in trials)
+        if (values := _known(trials, column)) and not bounded:
             ends = interval(values, logarithmic=name.endswith("_ms") and min(values) > 0)
             found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
     offered = [trial for trial in trials if trial.offered]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -43,6 +44,15 @@ def test_every_placement_has_a_row_at_every_load(rich: Path) -> None:
     assert item.p99_ms == pytest.approx(math.exp(fmean(math.log(t.p99_ms) for t in trials)))
     offered, completed = (sum(getattr(t, name) for t in trials) for name in ("offered", "completed"))
     assert item.dropped_share == pytest.approx(1 - completed / offered)
+
+
+def test_a_percentile_that_is_only_bounded_in_one_trial_has_no_mean(rich: Path) -> None:
+    run = open_run(rich)
+    lossy = run.trials[0].model_copy(update={"p99_ms": None, "latency_bound_ms": 2000.0})
+    (first, *others) = tables(summary.treatments(replace(run, trials=(lossy, *run.trials[1:]))), {}).loads
+    assert (first.trials, first.p99_ms, first.p99_ms_low, first.p99_ms_high) == (4, None, None, None)
+    assert first.mean_ms is not None and all(row.p99_ms is not None for row in others)
+    assert reference([row for row in (first, *others) if row.load == first.load]) is None
 
 
 def test_states_are_means_over_nodes_with_replicas_and_power_is_their_sum(rich: Path) -> None:
