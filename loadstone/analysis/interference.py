@@ -200,15 +200,19 @@ def _latency(column: str, trials: Sequence[TrialRow]) -> dict[str, float | None]
 
 
 def _around(column: str, values: Iterable[float | None]) -> dict[str, float | None]:
-    """A column with the ends of its interval, which a single run does not have."""
-    known = [value for value in values if value]
-    found = mean(known) if known else None
-    several = found if len(known) > 1 else None
-    return {
-        column: found.value if found else None,
-        f"{column}_low": several.low if several else None,
-        f"{column}_high": several.high if several else None,
-    }
+    """A column with the ends of its interval, which neither a single run has nor a mean of 0.
+
+    Nothing where any run has no value: a mean of the others would pass for all.
+    """
+    some = list(values)
+    known = [value for value in some if value is not None]
+    found: dict[str, float | None] = {column: None, f"{column}_low": None, f"{column}_high": None}
+    if not known or len(known) < len(some):
+        return found
+    if not all(known):
+        return found | {column: 0.0}
+    value, low, high = mean(known)
+    return found | {column: value} | ({f"{column}_low": low, f"{column}_high": high} if len(known) > 1 else {})
 
 
 def _used(trials: Sequence[Sequence[NeighbourRow]], of: Callable[[NeighbourRow], float | None]) -> float | None:

@@ -159,6 +159,18 @@ def test_another_application_has_its_own_requests_beside_the_measured_ones(tmp_p
 
 
 @pytest.mark.usefixtures("plain")
+def test_a_run_in_which_the_other_application_answered_nothing_is_in_its_means(tmp_path: Path) -> None:
+    levels = {"shop": {"application": "shop", "rate": 50}}
+    folder = disturbed(tmp_path, rates=[200], repetitions=2, levels=levels, capacities={"off": 900.0, "shop": 800.0})
+    file = next(folder.glob("trials/*/interference.json"))
+    record = json.loads(file.read_text())
+    record["load"] |= {"completed": 0, "errors": record["load"]["offered"], "p50_ms": None, "p99_ms": None}
+    file.write_text(json.dumps(record))
+    _, (_, beside) = found_in(folder)
+    assert (beside.neighbour_throughput, beside.neighbour_throughput_low) == (0, None)
+    assert (beside.neighbour_p50_ms, beside.neighbour_p99_ms) == (None, None)
+
+
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     folder = disturbed(tmp_path, rates=[200], repetitions=1)
     file = sorted(folder.glob("trials/*/interference.json"))[0]
