@@ -11,6 +11,8 @@ from loadstone.analysis.comparison.tables import AGAIN, ShapeRow, ShiftRow, Side
 from loadstone.analysis.comparison.treatments import Pair, again, at, pairs
 from loadstone.analysis.run import RunFolder
 from loadstone.model.errors import InputError
+from loadstone.model.records.bounds import is_bound
+from loadstone.model.records.trial_row import TrialRow
 
 if TYPE_CHECKING:  # a slow import of compiled code, for shapes only
     from loadstone.analysis.statistics.merging import Sample
@@ -39,8 +41,9 @@ def of(
     if len(needed) > MOST:
         text = f"shapes of distributions are shown of comparisons of up to {MOST} trials, and these are {len(needed)}"
         return Shapes(warnings=[text])
-    samples = {trial: values for trial in sorted(needed) if (values := _sample(run, trial)) is not None}
     found = Shapes()
+    samples = {trial: values for trial in sorted(needed) if (values := _sample(run, trial, found.warnings)) is not None}
+    rows = {row.trial_id: row for row in run.trials}
     for (treatment, load), both in wanted.items():
         there = [
             (samples[a.trial_id], samples[b.trial_id]) for a, b in both if {a.trial_id, b.trial_id} <= set(samples)
@@ -51,7 +54,8 @@ def of(
         described = shape([a for a, _ in there], [b for _, b in there], paired)
         distances, shifts = shape_rows(where, described)
         found.distances.append(distances)
-        found.shifts.extend(shifts)
+        compared = [rows[side.trial_id] for pair in both for side in pair]
+        found.shifts.extend(shift for shift in shifts if all(_observed(row, shift.percentile) for row in compared))
     return found
 
 
@@ -60,10 +64,19 @@ def _sides(runs: Sequence[MeasuredRun], baseline: str, treatment: str, load: flo
     return pairs(at(runs, baseline, load), theirs)
 
 
-def _sample(run: RunFolder, trial_id: str) -> Sample | None:
+def _observed(row: TrialRow, percentile: float) -> bool:
+    """Whether that percentile is the latency of an answer: of a request without one, the log has a lower bound."""
+    return row.offered is None or not is_bound(percentile, row.offered, (row.completed or 0) + (row.late or 0))
+
+
+def _sample(run: RunFolder, trial_id: str, warnings: list[str]) -> Sample | None:
     from loadstone.analysis.run import hlog
 
+    file = run.folder / "trials" / trial_id / hlog.FILE
+    if not file.exists():  # a driver that leaves none
+        return None
     try:
-        return hlog.distributions(run.folder / "trials" / trial_id / hlog.FILE).get(hlog.ALL)
-    except InputError:  # a driver that leaves none
+        return hlog.distributions(file).get(hlog.ALL)
+    except InputError as error:
+        warnings.append(f"left out of the shapes of distributions: {str(error).replace(f'{run.folder}/', '')}")
         return None
