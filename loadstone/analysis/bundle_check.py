@@ -30,7 +30,7 @@ def warnings(folder: Path) -> list[str]:
         files = {unquote(entity["@id"]): entity for entity in metadata["@graph"] if entity.get("@type") == "File"}
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         return [f"{METADATA} cannot be read, so changes since the export cannot be found: {error}"]
     wrong = list(_wrong(folder, files))
     if not wrong:

@@ -157,12 +157,19 @@ def test_only_the_trials_are_enough(run: Path):
     assert {"plan.json is missing", "study.yaml is missing", "provenance.json is missing"} <= set(read.warnings)
 
 
-def test_a_damaged_plan_falls_back_to_the_study_file(run: Path):
-    (run / "plan.json").write_text("{")
+@pytest.mark.parametrize("text", ["{", "[" * 100_000])
+def test_a_damaged_plan_falls_back_to_the_study_file(run: Path, text: str):
+    (run / "plan.json").write_text(text)
     read = open_run(run)
     assert read.study.name == "rated"
     assert read.objective is not None
     assert any(text.startswith("plan.json cannot be read") for text in read.warnings)
+
+
+def test_a_bundle_whose_digests_are_nested_beyond_reading_is_a_warning(run: Path):
+    (run / "ro-crate-metadata.json").write_text("[" * 100_000)
+    (warning,) = open_run(run).warnings
+    assert warning.startswith("ro-crate-metadata.json cannot be read, so changes since the export cannot be found")
 
 
 def test_a_study_names_its_newest_run(run: Path):

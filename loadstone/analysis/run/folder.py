@@ -203,7 +203,7 @@ def _json(file: Path) -> tuple[Any, str]:
         return json.loads(file.read_text()), ""
     except FileNotFoundError:
         return None, "is missing"
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return None, f"cannot be read: {error}"
 
 
