@@ -33,7 +33,7 @@ def rows(content: Content) -> list[Overview]:
             Overview(
                 treatment.label,
                 load(held) if held is not None else format.NOTHING,
-                load(broken) if broken is not None else "none tried",
+                load(broken) if broken is not None else "none found",
                 f"{failed} of {plural(len(there), 'trial')}" if there else "",
             )
         )

@@ -35,16 +35,20 @@ def answer(content: Content) -> str:
         subject = {1: "The only trial is", 2: "Both trials are"}.get(count, f"All {format.count(count)} trials are")
         return f"**{subject} invalid**: there is no result for {content.application}."
     if len(shown) == 1:
-        return f"{content.application} {finding(content, shown[0])}"
+        under = f" with {shown[0].label}" if len(content.treatments) > 1 else ""
+        return f"{content.application}{under} {finding(content, shown[0])}"
     points = [(t.searched.result.capacity.value, t) for t in shown if t.searched and t.searched.result]
     if len(points) < 2:
         how = " in a closed loop" if content.closed else ""
         how += f" against {slo(content)}" if content.slo else ""
         return f"{len(shown)} treatments of {content.application} were tried{how}."
     (low, worst), (high, best) = (f(points, key=lambda pair: pair[0]) for f in (min, max))
+    unknown = sum(t.id not in content.left_out for t in content.treatments) - len(points)
+    have = "has" if unknown == 1 else "have"
+    others = f"; {plural(unknown, 'other treatment')} {have} no estimate" if unknown else ""
     return (
         f"The capacity of {content.application}, the load at which 95 % of trials hold {slo(content)}, is "
-        f"from **{format.rate(low)}** ({worst.label}) to **{format.rate(high)}** ({best.label})."
+        f"from **{format.rate(low)}** ({worst.label}) to **{format.rate(high)}** ({best.label}){others}."
     )
 
 
@@ -168,13 +172,16 @@ def _found_at_loads(content: Content, treatment: TreatmentSummary) -> str:
     trials = "its only valid trial" if valid == 1 else f"all of {plural(valid, 'trial')}"
     up_to, from_ = treatment.held_up_to, treatment.breaks_from
     name, kind, loop = (format.clients, "number", " in a closed loop") if content.closed else (format.rate, "rate", "")
+    tried = [row.load for row in treatment.trials]
     if from_ is None:
-        return f"held {slo(content)} in {trials}{loop}, up to **{name(up_to)}**, the highest {kind} tried."
+        highest = "tried" if up_to == max(tried) else "with a valid trial"
+        return f"held {slo(content)} in {trials}{loop}, up to **{name(up_to)}**, the highest {kind} {highest}."
     there = [row for row in treatment.trials if row.load == from_ and row.valid]
     broke = sum(row.verdict == "not held" for row in there)
     failed = f"at {name(from_)} {broke} of {plural(len(there), 'trial')} did not hold"
     if up_to is None:
-        return f"did not hold {slo(content)}{loop} even at the lowest {kind}: {failed}."
+        lowest = kind if from_ == min(tried) else f"{kind} with a valid trial"
+        return f"did not hold {slo(content)}{loop} even at the lowest {lowest}: {failed}."
     return f"held {slo(content)} in every trial{loop} up to **{name(up_to)}**; {failed}."
 
 
