@@ -88,7 +88,7 @@ def sentences(compared: Compared) -> list[str]:
 def capacity(row: CapacityRow) -> str:
     """``Half of the trials hold at **2,310 req/s** [...] with **nomad**, at 1,480 [...] with swarm: **1.56x**.``"""
     before = f"{format.rate(row.a)} {format.interval(row.a_low, row.a_high)}"
-    ratio = f"**{row.ratio:.2f}x** [{row.low:.2f}, {row.high:.2f}]"
+    ratio = f"**{format.times(row.ratio)}x** [{format.times(row.low)}, {format.times(row.high)}]"
     ends = {"equal": f", equal within {format.percent(row.margin)}", "cannot tell": ": cannot tell which is higher"}
     end = ends.get(row.verdict, "")
     return (

@@ -54,6 +54,11 @@ def cores(value: float | None) -> str:
     return NOTHING if value is None else f"{value:,.2f}" if value >= 0.005 else "0"
 
 
+def times(value: float) -> str:
+    """A ratio: ``1.56``; of less than a tenth three digits, so that it is never shown as 0."""
+    return f"{value:,.2f}" if value >= 0.1 else number(value)
+
+
 def rate(value: float | None) -> str:
     """Requests per second."""
     return NOTHING if value is None else f"{number(value)} req/s"

@@ -39,6 +39,7 @@ def _environment() -> Environment:
         "count": format.count,
         "cores": format.cores,
         "rate": format.rate,
+        "times": format.times,
         "load": format.load,
         "broke": format.broke,
         "confirmed": sentences.confirmed,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.analysis.comparison.tables import CapacityRow
 from loadstone.report import comparison, content, page
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import sentences as report_words
@@ -113,3 +114,15 @@ def test_what_is_doubtful_about_a_search_is_reported_once(tmp_path: Path) -> Non
     assert found is not None
     assert any(text.startswith("scaling=vertical: not confirmed") for text in report_words.warnings(gathered))
     assert not [text for text in found.cautions if "not confirmed" in text]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "shown"),
+    [(0.0047, 0.003, 0.0071, "**0.00470x** [0.00300, 0.00710]"), (1.561, 1.4, 1.702, "**1.56x** [1.40, 1.70]")],
+)
+def test_a_breaking_point_that_is_a_small_part_of_the_baselines_is_not_none_of_it(
+    ratio: float, low: float, high: float, shown: str
+) -> None:
+    points = {"a": 949.0, "a_low": 907.0, "a_high": 995.0, "b": 949 * ratio, "b_low": 949 * low, "b_high": 949 * high}
+    row = CapacityRow(baseline="a", treatment="b", ratio=ratio, low=low, high=high, margin=0.02, verdict="", **points)
+    assert sentences.capacity(row).endswith(f"{shown}.")
