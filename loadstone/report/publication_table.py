@@ -156,6 +156,7 @@ _LATEX = str.maketrans(
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         "\n": " ",
         "≤": r"$\leq$",
         "∞": r"$\infty$",
@@ -179,16 +180,19 @@ def latex(table: TextTable) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escaped; a bracket at its start is no option of the line before."""
+    """Escaped; a bracket or a star at its start is no option of the line before."""
     escaped = text.translate(_LATEX)
-    return f"{{{escaped}}}" if escaped.startswith("[") else escaped
+    return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
+
+
+_MARKDOWN = str.maketrans({"\n": " ", **{character: f"\\{character}" for character in "\\|<*`"}})
 
 
 def markdown(table: TextTable) -> str:
     """As GitHub and others show it."""
     lines = [
-        [head.replace("|", r"\|") for head in table.heads],
+        [head.translate(_MARKDOWN) for head in table.heads],
         ["---:" if number else "---" for number in table.numbers],
-        *([cell.replace("|", r"\|").replace("\n", " ") for cell in row] for row in table.rows),
+        *([cell.translate(_MARKDOWN) for cell in row] for row in table.rows),
     ]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -13,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
-from loadstone.report import details, page, tables
+from loadstone.report import details, page, publication_table, tables
 from loadstone.report.plots import PlotLine, SvgPlot, linear
+from tests.report.reading import Page
 from tests.synthetic import Synthetic
 
 
@@ -60,3 +62,18 @@ def test_of_many_trials_those_that_matter_have_pages(tmp_path: Path, monkeypatch
     assert {row["rate"] for row in mine if row["repetition"] == 1} == {100, 200, 3000, 4000}
     assert set(re.findall(r'href="trials/(\w+).html"', text)) == paged
     assert "6 of 12 trials have pages" in text
+
+
+@given(st.lists(st.text(alphabet="ab |<>*`\\[]~", min_size=1).map(str.strip).filter(bool), min_size=1, max_size=3))
+def test_markdown_shows_names_as_they_are(names: list[str]) -> None:
+    text = publication_table.markdown(publication_table.shown("names", pa.table({"service": names})))
+    shown = Page(MarkdownIt("commonmark").enable("table").render(text)).tables[""]
+    assert [cell for row in shown[1:] for cell in row] == names
+
+
+def test_latex_takes_no_part_of_a_name_for_its_own() -> None:
+    names = ["*", "[a]", "GET a|b", "100 %_$#{}&~^\\"]
+    latex = publication_table.latex(publication_table.shown("names", pa.table({"service": names})))
+    cells = [line.removesuffix(r" \\") for line in latex.splitlines() if line.endswith(r" \\")][1:]
+    special = r"100 \%\_\$\#\{\}\&\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    assert cells == ["{*}", "{[a]}", r"GET a\textbar{}b", special]
