@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from loadstone.report import page
 from tests.report.chromium import Chromium
+from tests.synthetic import Synthetic
 
 PROBE = """
 (() => {
@@ -45,3 +48,18 @@ def test_in_a_browser(searched: Path, chromium: Chromium, width: int) -> None:
     assert seen["open"] == [True, True, seen["title"]]
     assert abs(seen["zoomed"] - 1 / 1.5) < 1e-3 and seen["again"] == 1
     assert seen["closed"] == [False, True]
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("width", [1280, 420])
+def test_long_names_of_treatments_are_wrapped(width: int, chromium: Chromium, tmp_path: Path) -> None:
+    capacities = {"baseline": 700.0, "vertical": 720.0}
+    folder = Synthetic(capacities=capacities, rates=[200], repetitions=7, comparison=True).write(tmp_path)
+    table = pq.read_table(folder / "trials.parquet")
+    labels = [
+        f"{label} {'placement=' + 'node-1.' * 20} {'many words ' * 9}" for label in table["treatment"].to_pylist()
+    ]
+    place = table.column_names.index("treatment")
+    pq.write_table(table.set_column(place, table.field(place), [labels]), folder / "trials.parquet")
+    chromium.open(page.build(folder), width)
+    assert chromium.evaluate("document.documentElement.scrollWidth") == width
