@@ -68,6 +68,16 @@ for _name, _pattern in _IMPLICIT.items():
     Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 
 
+_IN_GO = {
+    "bool": r"[yYnN]",
+    "int": r"[-+]?0[xXoObB][0-9a-fA-F_]+",
+    "float": r"(?=.*_)[-+.0-9][-+.0-9a-fA-FxXoO_]*",
+    "timestamp": r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?",
+}
+"""What the readers of Docker and Kubernetes, which are written in Go, take for something else than text, too: ``_`` may
+stand anywhere in their numbers."""
+
+
 class FlowMapping(dict[str, Any]):
     """A mapping that is written on one line."""
 
@@ -75,7 +85,7 @@ class FlowMapping(dict[str, Any]):
 class _Dumper(yaml.CSafeDumper):
     """As a person would write it: short lists on one line, texts of several lines as such, no anchors.
 
-    Quotes what YAML 1.1 or 1.2 takes for something else than text.
+    Quotes what YAML 1.1 or 1.2, or readers of files that are rendered, take for something else than text.
     """
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -112,5 +122,5 @@ def line(document: Any) -> str:
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(list, _list)
 _Dumper.add_representer(FlowMapping, _line)
-for _name, _pattern in _IMPLICIT.items():
+for _name, _pattern in (*_IMPLICIT.items(), *_IN_GO.items()):
     _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
