@@ -81,6 +81,17 @@ def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> N
     accepted(written(tmp_path, files), FILE)
 
 
+def test_no_variable_of_the_shell_is_put_into_a_path(tmp_path: Path) -> None:
+    (web,) = foreign().of("web")
+    update = {"needs": (), "configs": {"/etc/$HOME.conf": "x\n"}, "volumes": ("/var/${PATH}",)}
+    changed = web.model_copy(update=update)
+    files = Compose(foreign().model_copy(update={"replicas": (changed,)}), tmp_path).render()
+    volume, mounted = tree(files, FILE)["services"]["web"]["volumes"]
+    assert (volume, mounted.partition(":")[2]) == ("/var/$${PATH}", "/etc/$$HOME.conf:ro")
+    assert mounted.partition(":")[0].removeprefix("./").replace("$$", "$") in files
+    accepted(written(tmp_path, files), FILE)
+
+
 def test_configuration_files_are_on_this_machine_only() -> None:
     there = [
         finding.message for finding in Compose(foreign(), Path("/nowhere")).preflight() if finding.what == "compose"

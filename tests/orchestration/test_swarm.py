@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loadstone.infrastructure.base import Access
@@ -129,6 +130,30 @@ def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> N
     assert [port["target"] for port in web["ports"]] == [8080]  # where requests go, not where readiness is checked
     assert "healthcheck" not in web
     assert "ports" not in stack["services"]["job"]
+    accepted(written(tmp_path, files), FILE)
+
+
+@given(st.text('{}"-. x', max_size=12))
+@example("{{ .Node.Hostname }}")
+def test_braces_reach_a_replica_as_they_are(text: str) -> None:
+    (web,) = foreign().of("web")
+    changed = web.model_copy(update={"needs": (), "environment": {"TEXT": text}, "volumes": (f"/{text}",)})
+    written = services(foreign().model_copy(update={"replicas": (changed,)}))["web"]
+    for value, wanted in ((written["environment"]["TEXT"], text), (written["volumes"][0]["target"], f"/{text}")):
+        actions = re.findall(r"\{\{.*?\}\}", value)
+        assert set(actions) <= {'{{"{{"}}'}, "Swarm executes no other template than one that prints two braces"
+        assert value.replace('{{"{{"}}', "{{") == wanted
+
+
+def test_no_variable_of_the_shell_is_put_into_a_path(tmp_path: Path) -> None:
+    (web,) = foreign().of("web")
+    update = {"needs": (), "configs": {"/etc/$HOME.conf": "x\n"}, "volumes": ("/var/${PATH}",)}
+    changed = web.model_copy(update=update)
+    files = Swarm(foreign().model_copy(update={"replicas": (changed,)}), tmp_path).render()
+    stack = tree(files, FILE)
+    assert stack["services"]["web"]["configs"] == [{"source": "config-1", "target": "/etc/$$HOME.conf"}]
+    assert stack["services"]["web"]["volumes"] == [{"type": "volume", "target": "/var/$${PATH}"}]
+    assert stack["configs"]["config-1"]["file"].replace("$$", "$") in files
     accepted(written(tmp_path, files), FILE)
 
 

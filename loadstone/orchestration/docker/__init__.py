@@ -57,7 +57,7 @@ def service(deployment: Deployment, replica: Replica) -> Tree:
         }
     entry["healthcheck"] = _health_check(deployment, replica)
     entry["labels"] = labels(deployment, replica.service)
-    return {key: _escaped(value) for key, value in entry.items() if value}
+    return {key: value for key, value in entry.items() if value}
 
 
 def _health_check(deployment: Deployment, replica: Replica) -> Tree:
@@ -146,7 +146,7 @@ def with_configs(deployment: Deployment, name: str, text: str) -> dict[str, str]
 def dump(tree: Tree) -> str:
     """As a person would write it: an empty line before each section and each service but the first."""
     parts = []
-    for section, content in tree.items():
+    for section, content in _escaped(tree).items():
         entries = content.items() if section == "services" else ()
         texts = [yaml12.dump({section: {name: entry}}) for name, entry in entries] or [yaml12.dump({section: content})]
         parts.append("\n".join([texts[0], *(text.partition("\n")[2] for text in texts[1:])]))

@@ -76,7 +76,8 @@ class Swarm(Containers):
         ports = docker.published(self.deployment, first)
         configs = self._configs()
         service |= {
-            "volumes": [{"type": "volume", "target": path} for path in first.volumes],
+            "environment": {name: _literal(value) for name, value in service.get("environment", {}).items()},
+            "volumes": [{"type": "volume", "target": _literal(path)} for path in first.volumes],
             "ports": [
                 {"target": first.ports[name], **({"published": number} if number else {}), "mode": "host"}
                 for name, number in ports.items()
@@ -235,3 +236,8 @@ class Swarm(Containers):
         if self.access is None:
             return {}
         return {"docker": str(self._managers.ask(lambda api: api.version())["Version"])}
+
+
+def _literal(text: str) -> str:
+    """Swarm takes variables and paths of volumes for templates of Go, which begin with two braces."""
+    return text.replace("{{", '{{"{{"}}')
