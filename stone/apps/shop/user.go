@@ -15,7 +15,7 @@ import (
 
 const (
 	selectUser = "SELECT id, name, balance FROM users WHERE id = $1"
-	updateUser = "UPDATE users SET balance = balance - $2 WHERE id = $1 AND balance >= $2"
+	updateUser = "UPDATE users SET balance = balance - $2 WHERE id = $1 AND balance >= $2 RETURNING balance"
 )
 
 type user struct {
@@ -69,14 +69,13 @@ func (u user) put(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := u.tables.Exec(r.Context(), updateUser, found.ID, amount)
+	err = u.tables.QueryRow(r.Context(), updateUser, found.ID, amount).Scan(&found.Balance) // others may have paid meanwhile
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, web.Problemf(http.StatusConflict, "user %d has less than %d", found.ID, amount)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if done.RowsAffected() == 0 {
-		return nil, web.Problemf(http.StatusConflict, "user %d has less than %d", found.ID, amount)
-	}
-	found.Balance -= amount
 	return found, nil
 }
 
