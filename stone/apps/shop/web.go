@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"loadstone.dev/stone/platform/tasks"
 	"loadstone.dev/stone/platform/web"
@@ -21,6 +22,9 @@ type endpoint func(r *http.Request) (any, error)
 // largestSkipped is how much of a body is read, so that a client that sends too much has sent it all and reads the refusal.
 const largestSkipped = 64 << 20
 
+// handlerTimeout ends what a handler waits for, a store that does not answer for one, while its caller still listens.
+const handlerTimeout = web.CallTimeout - time.Second
+
 // serve answers a route. No request has a body of use; one that is too large is refused before anything is done.
 func serve(site web.Site, answer endpoint) http.HandlerFunc {
 	return site.Handle(func(w http.ResponseWriter, r *http.Request) error {
@@ -29,7 +33,9 @@ func serve(site web.Site, answer endpoint) http.HandlerFunc {
 		} else if length > web.LargestBody {
 			return &http.MaxBytesError{Limit: web.LargestBody}
 		}
-		body, err := answer(r)
+		ctx, cancel := context.WithTimeout(r.Context(), handlerTimeout)
+		defer cancel()
+		body, err := answer(r.WithContext(ctx))
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,9 @@ import (
 // and MongoDB refuses documents above 16 MiB, names of fields included.
 const largestFile = 16_000_000
 
+// storeTimeout ends the wait for a store that does not answer, while the front end still listens.
+const storeTimeout = web.CallTimeout / 2
+
 // mediaFrontend takes and gives pictures and films. A file never changes.
 type mediaFrontend struct {
 	files  documents.Collection
@@ -71,7 +74,9 @@ func (m *mediaFrontend) upload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := strconv.FormatInt(m.ids.Next(), 10)
-	if err := m.files.Insert(r.Context(), data.File{Filename: id + "." + kind, File: content}); err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
+	defer cancel()
+	if err := m.files.Insert(ctx, data.File{Filename: id + "." + kind, File: content}); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -126,7 +131,9 @@ func (m *mediaFrontend) get(w http.ResponseWriter, r *http.Request) error {
 		return web.Problemf(http.StatusBadRequest, "filename: missing; set it to <media_id>.<media_type>")
 	}
 	var file data.File
-	err = m.files.Get(r.Context(), &file, documents.Equal("filename", name))
+	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
+	defer cancel()
+	err = m.files.Get(ctx, &file, documents.Equal("filename", name))
 	switch {
 	case errors.Is(err, documents.ErrUnstorable):
 		return web.Problemf(http.StatusBadRequest, "filename: %v", err)

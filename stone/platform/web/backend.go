@@ -13,6 +13,9 @@ import (
 	"loadstone.dev/stone/platform/rpc"
 )
 
+// CallTimeout is how long a Backend waits for the head of an answer.
+const CallTimeout = time.Minute
+
 // Backend is an HTTP service behind this one. Its replicas are called in turn.
 type Backend struct {
 	name      string
@@ -33,7 +36,7 @@ func DialHTTP(name string, addresses ...string) (*Backend, error) {
 		DialContext:           (&net.Dialer{Timeout: time.Second}).DialContext,
 		MaxIdleConnsPerHost:   128,
 		IdleConnTimeout:       time.Minute,
-		ResponseHeaderTimeout: time.Minute,
+		ResponseHeaderTimeout: CallTimeout,
 		DisableCompression:    true,
 	}}
 	backend.send = backend.transport
