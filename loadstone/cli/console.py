@@ -18,13 +18,18 @@ _CONTROL = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {ord("\t"), ord("\
 class SafeConsole(Console):
     """Drops control characters from all text: only its own styles and cursor movements reach the terminal."""
 
-    def on_broken_pipe(self) -> None:
-        """Drop what is written from now on: the exit code stays that of the command, and not of its reader."""
-        drop_output()
-
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=segment.text.translate(_CONTROL))
+
+
+def _on_broken_pipe(console: Console) -> None:
+    """Drop what is written from now on: the exit code stays that of the command, and not of its reader."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), console.file.fileno())
+
+
+# Of every console: typer prints help and errors of usage on its own, and Rich would exit with 1.
+Console.on_broken_pipe = _on_broken_pipe  # type: ignore[assignment, method-assign]
 
 
 class LossyConsole(SafeConsole):

@@ -55,6 +55,17 @@ def test_the_exit_code_is_that_of_the_command_although_its_reader_has_ended(verb
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--help"], 0), (["run", "--help"], 0), ([], 2), (["nothing"], 2), (["validate"], 2)]
+)
+def test_help_and_errors_of_usage_keep_their_exit_code_where_nobody_reads_them(arguments: list[str], code: int) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)  # before anything is written: whether it fails is no matter of time
+    ended = subprocess.run([LOADSTONE, *arguments], stdout=writing, stderr=writing, check=False)
+    os.close(writing)
+    assert ended.returncode == code
+
+
 @pytest.mark.parametrize(("study", "code"), [("$study", 0), ("nothing.yaml", 2)])
 def test_the_exit_code_is_that_of_the_command_although_its_errors_are_closed(study: str, code: int) -> None:
     assert shell(f'"$loadstone" validate "{study}" 2>&-').returncode == code
