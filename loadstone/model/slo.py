@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_serializer, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from loadstone.model.units import format_seconds, format_share, positive, seconds, share
@@ -38,8 +38,9 @@ class Slo(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _parse(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or "limits" in data:
+    def _parse(cls, data: Any, info: ValidationInfo) -> Any:
+        from_file = info.context is not None and "file" in info.context
+        if not isinstance(data, dict) or ("limits" in data and not from_file):
             return data
         limits: dict[float, float] = {}
         completed = 0.99
