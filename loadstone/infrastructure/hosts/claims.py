@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from loadstone import plugins
 from loadstone.infrastructure import desk, journal
+from loadstone.infrastructure.hosts import packages
 from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, connect, in_parallel
 from loadstone.infrastructure.software import footprint
 from loadstone.infrastructure.software.base import Member, Software
@@ -86,6 +87,7 @@ def give_back(entry: journal.JournalEntry) -> list[str]:
         try:
             found = machine.deployment(CLAIM)
             if found is not None and found.digest == entry.facts["token"]:
+                packages.let_services_start(machine)
                 # What daemons left in the host's network is removed when none is there to make it again.
                 daemons = [process.name for process in found.processes]
                 machine.stop(CLAIM, daemons, "KILL", 0)

@@ -11,12 +11,15 @@ from loadstone.infrastructure.software.base import Software
 from loadstone.model.errors import DeploymentError
 
 _WITHIN_S = 900.0
-_INSTALL = r"""
-policy=/usr/sbin/policy-rc.d
-if [ ! -e $policy ]; then
-  trap 'rm -f $policy' EXIT
-  printf '#!/bin/sh\nexit 101\n' >$policy
-  chmod 755 $policy
+POLICY = "/usr/sbin/policy-rc.d"
+_MARK = "# Loadstone installs packages: no service is started"
+"""As the roles of ``loadstone prepare`` mark theirs."""
+_OURS = f"grep -qsxF '{_MARK}' {POLICY}"
+_INSTALL = rf"""
+if [ ! -e {POLICY} ] || {_OURS}; then
+  trap 'rm -f {POLICY}' EXIT
+  printf '#!/bin/sh\n%s\nexit 101\n' '{_MARK}' >{POLICY}
+  chmod 755 {POLICY}
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
@@ -27,6 +30,11 @@ for unit in $(dpkg -L "$@" | sed -nE 's,.*/systemd/system/([^/@]+\.(service|sock
 done
 """
 """``policy-rc.d`` keeps the services of new packages from being started, as Debian's policy describes it."""
+
+
+def let_services_start(machine: Machine) -> None:
+    """Remove the policy of an installation that was killed; another's stays."""
+    machine.run(["sh", "-c", f"! {_OURS} || rm -f {POLICY}"])
 
 
 def install(software: Software, machines: Sequence[Machine], say: Say) -> None:
