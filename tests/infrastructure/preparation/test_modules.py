@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -80,6 +80,38 @@ def test_the_record_is_gone_with_its_last_key(monkeypatch: pytest.MonkeyPatch, t
     record.write("swap", None)
     record.write("firewall", [])
     assert list((tmp_path / "below").iterdir()) == []
+
+
+class Apt:
+    """Ansible's module on a host where every package of the record is there, and apt succeeds."""
+
+    check_mode = False
+    params: ClassVar[dict[str, Any]] = {"names": [], "serving": [], "state": "restored"}
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def run_command(self, command: list[str], **_: object) -> tuple[int, str, str]:
+        return 0, "installed chrony\n" if command[0] == "dpkg-query" else "", ""
+
+    def exit_json(self, **_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("left", "stays"), [("#!/bin/sh\n{mark}exit 101\n", False), ("#!/bin/sh\nexit 0\n", True)])
+def test_undo_lets_services_start_again_after_an_installation_that_was_killed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: str, stays: bool
+) -> None:
+    packages = module("loadstone_packages", monkeypatch)
+    record: Any = sys.modules["ansible.module_utils.loadstone_record"]
+    monkeypatch.setattr(record, "FILE", str(tmp_path / "record.json"))
+    record.write("packages", {"installed": ["chrony"], "removed": {}, "settings": []})
+    policy = tmp_path / "policy-rc.d"
+    policy.write_text(left.format(mark=packages.MARK))
+    monkeypatch.setattr(packages, "POLICY", str(policy))
+    monkeypatch.setattr(packages, "AnsibleModule", Apt)
+    packages.main()
+    assert record.read("packages") is None and policy.exists() == stays
 
 
 def test_rules_are_as_each_firewall_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,12 @@ class Packages:
             raise AptFailed(f"{trouble}: {_last(why or text)}")
 
 
+def let_services_start() -> None:
+    """Remove the policy that a run which was killed has left; another's stays."""
+    if os.path.exists(POLICY) and _is_ours():
+        os.unlink(POLICY)
+
+
 def _is_ours() -> bool:
     """Whether the policy is missing, or a run that was killed has left it."""
     if not os.path.exists(POLICY):
@@ -154,6 +160,7 @@ def main() -> None:
         if changed and not module.check_mode:
             packages.repair()
             packages.restore()
+            let_services_start()
         again = f"; install {', '.join(removed)} again" if removed else ""
         module.exit_json(changed=changed, msg=f"remove {', '.join(before)}{again}" if changed else "")
     except AptFailed as failed:
