@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from loadstone.infrastructure.namespaces import Namespaces, members_of
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.qemu import accelerator, guests, image
 from loadstone.infrastructure.qemu.accelerator import Tried
+from loadstone.infrastructure.qemu.guests import Guests
 from loadstone.infrastructure.qemu.image import Image
 from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.process import Process
@@ -73,6 +76,23 @@ def test_each_setting_reaches_the_command_line_of_qemu(
     made = Image(tmp_path / "disk.raw", tmp_path / "vmlinuz", tmp_path / "initrd")
     line = " ".join(infrastructure._guests._command(node, node.guest, tmp_path, made))
     assert [part for part in there if part not in line] == [], line
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs openssh-client")
+def test_keys_of_guests_are_for_their_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o755)
+    emulated = EmulatedHosts("c0ffee", "198.18.0.0/24", str(tmp_path), ("worker-1",))
+    nodes = tuple(Namespaces(Cluster(infrastructure="qemu"), "c").sketch("process", 0)[1:])
+    made = Guests(emulated, Vm(), "tcg", False, nodes)
+    monkeypatch.setattr(guests, "run", lambda *_: "")
+    monkeypatch.setattr(guests, "this_machine", lambda _: SimpleNamespace(spawn=lambda _: None))
+    made._make_keys()
+    made._start(made.made[0], Image(tmp_path / "disk.raw", tmp_path / "vmlinuz", tmp_path / "initrd"))
+
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    secret = [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
+    assert sorted(path.name for path in secret) == ["host", "login", "seed.tar"]
+    assert [path for path in secret if not any(each.stat().st_mode & 0o077 == 0 for each in (path, path.parent))] == []
 
 
 def test_programs_that_are_missing_are_named_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

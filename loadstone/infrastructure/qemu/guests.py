@@ -102,7 +102,7 @@ class Guests:
     def _start(self, node: Node, image: Image) -> None:
         assert node.guest is not None
         folder = self.folder / node.name
-        folder.mkdir()
+        folder.mkdir(mode=0o700)  # other users may enter the folders above it, and this one has the host's key
         (folder / "seed.tar").write_bytes(self._seed(node))
         disk = str(folder / _DISK)
         if self.vm.disk == "raw":
