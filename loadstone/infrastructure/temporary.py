@@ -60,5 +60,8 @@ def _started(pid: int) -> str:
 
 def _ours(path: Path) -> bool:
     """Whether it is a folder, not a link, of this user."""
-    facts = path.lstat()
+    try:
+        facts = path.lstat()
+    except FileNotFoundError:  # another process removes it just now
+        return False
     return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()

@@ -36,6 +36,16 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
     assert temporary.sweep(tmp_path) == []
 
 
+def test_what_another_process_removes_meanwhile_is_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with temporary.directory("image", tmp_path) as live:
+        boot = Path(live).name.split("-")[2]
+        old = [tmp_path / Path(live).name.replace(boot, digits) for digits in ("00000000", "00000001")]
+        for folder in old:
+            folder.mkdir()
+        monkeypatch.setattr(Path, "iterdir", lambda _: iter([tmp_path / f"{old[0].name}gone", *old]))
+        assert temporary.sweep(tmp_path) == old
+
+
 def test_a_folder_of_another_boot_is_left_over(tmp_path: Path) -> None:
     with temporary.directory("image", tmp_path) as live:
         boot = Path(live).name.split("-")[2]
