@@ -15,6 +15,7 @@ from loadstone.infrastructure.namespaces import Namespaces, checks, commands
 from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.nameserver import refusal
 from loadstone.infrastructure.namespaces.network import RESERVED, shaping, subnet_for
+from loadstone.infrastructure.subprocesses import run
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import PreflightError
 
@@ -160,3 +161,18 @@ def test_every_name_is_refused_with_its_own_question(number: bytes, labels: list
 def test_no_bytes_confuse_the_name_server(query: bytes) -> None:
     answer = refusal(query)
     assert (answer is None) == (len(query) < 12 or query[2] >= 0x80)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["plain", "a blank", "größe"])
+def test_what_a_user_has_mounted_in_a_folder_is_found_to_be_unmounted(tmp_path: Path, name: str) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path / name)
+    for root in (tmp_path / name, tmp_path / "linked"):
+        emulated = EmulatedHosts("3fa9c1", "198.18.4.0/24", str(root / "emulated-3fa9c1"), ("worker-1",))
+        mounted = Path(emulated.hosts_folder, "look")
+        mounted.mkdir(parents=True, exist_ok=True)
+        run(["mount", "--bind", str(tmp_path), str(mounted)], check=True)
+        try:
+            assert emulated._mounts() == [str(mounted.resolve())]
+        finally:
+            run(["umount", "--lazy", str(mounted)], check=True)

@@ -146,5 +146,8 @@ class EmulatedHosts:
 
     def _mounts(self) -> list[str]:
         """What is mounted below the folder in this namespace, the innermost first."""
-        points = (line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines())
-        return sorted((point for point in points if point.startswith(f"{self.hosts_folder}/")), reverse=True)
+        import psutil  # slow to load; it reads what the kernel writes for blanks in a path
+
+        points = (mounted.mountpoint for mounted in psutil.disk_partitions(all=True))
+        below = f"{os.path.realpath(self.hosts_folder)}/"
+        return sorted((point for point in points if point.startswith(below)), reverse=True)
