@@ -17,11 +17,19 @@ def read(cluster: Cluster) -> Inventory:
     """The hosts that a study may use; raises InputError where there is no such file, or a name has no address."""
     if cluster.hosts is None:
         inventory = Document.read(Path(cluster.inventory or "hosts.yaml")).parse(Inventory)
-        config = inventory.ssh.config or os.environ.get("LOADSTONE_SSH_CONFIG")
-        return inventory.model_copy(update={"ssh": SshOptions(config=config)})
-    config = os.environ.get("LOADSTONE_SSH_CONFIG")
-    hosts = {name: InventoryHost(address=_address(name, config)) for name in cluster.hosts}
-    return Inventory(version=1, ssh=SshOptions(config=config), hosts=hosts)
+        return inventory.model_copy(update={"ssh": ssh_options(inventory.ssh.config)})
+    ssh = ssh_options()
+    hosts = {name: InventoryHost(address=_address(name, ssh.config)) for name in cluster.hosts}
+    return Inventory(version=1, ssh=ssh, hosts=hosts)
+
+
+def ssh_options(config: str | None = None) -> SshOptions:
+    """With the path of ``config``, else of ``$LOADSTONE_SSH_CONFIG``, from the root: the journal has it for ``down``,
+    which may be started in any folder."""
+    given = config or os.environ.get("LOADSTONE_SSH_CONFIG")
+    if given and given != "none":  # which is ssh's word for no configuration at all
+        given = os.path.abspath(os.path.expanduser(given))
+    return SshOptions(config=given)
 
 
 def _address(name: str, config: str | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -10,9 +9,9 @@ from xml.etree import ElementTree
 
 from pydantic import ValidationError
 
-from loadstone.infrastructure import desk
+from loadstone.infrastructure import desk, inventories
 from loadstone.model.errors import InputError
-from loadstone.model.inventory import Inventory, SshOptions
+from loadstone.model.inventory import Inventory
 
 NAMESPACE = "http://www.geni.net/resources/rspec/3"
 _LARGEST = 16 * 2**20
@@ -86,7 +85,7 @@ def inventory(manifest: Manifest, login: str | None) -> Inventory:
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{manifest.file}: {first['loc'][1]}: {first['msg'].removeprefix('Value error, ')}") from None
-    return found.model_copy(update={"ssh": SshOptions(config=os.environ.get("LOADSTONE_SSH_CONFIG"))})
+    return found.model_copy(update={"ssh": inventories.ssh_options()})
 
 
 def _node(file: str, node: ElementTree.Element) -> ManifestNode:
