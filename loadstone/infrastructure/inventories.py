@@ -6,7 +6,7 @@ import os
 import socket
 from pathlib import Path
 
-from loadstone.infrastructure import subprocesses
+from loadstone.infrastructure.machines import ssh
 from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -18,9 +18,9 @@ def read(cluster: Cluster) -> Inventory:
     if cluster.hosts is None:
         inventory = Document.read(Path(cluster.inventory or "hosts.yaml")).parse(Inventory)
         return inventory.model_copy(update={"ssh": ssh_options(inventory.ssh.config)})
-    ssh = ssh_options()
-    hosts = {name: InventoryHost(address=_address(name, ssh.config)) for name in cluster.hosts}
-    return Inventory(version=1, ssh=ssh, hosts=hosts)
+    options = ssh_options()
+    hosts = {name: InventoryHost(address=_address(name, options.config)) for name in cluster.hosts}
+    return Inventory(version=1, ssh=options, hosts=hosts)
 
 
 def ssh_options(config: str | None = None) -> SshOptions:
@@ -34,11 +34,8 @@ def ssh_options(config: str | None = None) -> SshOptions:
 
 def _address(name: str, config: str | None) -> str:
     """The IPv4 address to which ``ssh`` would connect."""
-    command = ["ssh", *(["-F", config] if config else []), "-G", "--", name]
-    done = subprocesses.run(command)
-    settings = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     try:
-        return socket.gethostbyname(settings.get("hostname", name))
+        return socket.gethostbyname(ssh.settings(name, config)["hostname"])
     except OSError as error:
         raise InputError(
             f"cluster.hosts: {name} has no address: {error.strerror}; "

@@ -198,9 +198,9 @@ class Ssh(Transport):
         return done.stdout
 
     def _in_time(self, *args: Any, **options: Any) -> subprocess.CompletedProcess[str]:
-        """``subprocesses.run``; a host that takes too long is taken for lost."""
+        """``_run_ssh``; a host that takes too long is taken for lost."""
         try:
-            return subprocesses.run(*args, **options)
+            return _run_ssh(*args, **options)
         except subprocesses.OutOfTime as error:
             raise MachineLost(f"{self._host}: {error}") from None
 
@@ -219,6 +219,22 @@ class Ssh(Transport):
         }
         file = ["-F", self._config] if self._config else []
         return ["ssh", *file, *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
+
+
+def settings(host: str, config: str | None) -> dict[str, str]:
+    """What ssh does for a host, by keyword (ssh_config(5)). Raises PreflightError with what it says against it."""
+    done = _run_ssh(["ssh", *(["-F", config] if config else []), "-G", "--", host])
+    if done.returncode != 0:
+        raise PreflightError(f"{host}: {done.stderr.strip()}", "correct the login, or the SSH configuration")
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+
+
+def _run_ssh(*args: Any, **options: Any) -> subprocess.CompletedProcess[str]:
+    """``subprocesses.run``; raises PreflightError where there is no ssh."""
+    try:
+        return subprocesses.run(*args, **options)
+    except FileNotFoundError:
+        raise PreflightError("ssh is not installed on this machine", "sudo apt-get install -y openssh-client") from None
 
 
 def quoted(path: Path | str) -> str:

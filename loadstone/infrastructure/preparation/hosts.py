@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadstone import plugins
-from loadstone.infrastructure import desk, subprocesses
-from loadstone.infrastructure.machines import in_parallel
+from loadstone.infrastructure import desk
+from loadstone.infrastructure.machines import in_parallel, ssh
 from loadstone.model.inventory import Inventory, InventoryHost
 
 _SETTINGS = "-o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=4"
@@ -22,13 +22,12 @@ def ansible_inventory(inventory: Inventory) -> dict[str, Any]:
     def variables(host: tuple[str, InventoryHost]) -> dict[str, dict[str, str]]:
         name, listed = host
         login = listed.login or name
-        done = subprocesses.run(["ssh", *(["-F", config] if config else []), "-G", "--", login])
-        settings = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+        settings = ssh.settings(login, config)
         target = urlsplit(login).hostname if login.startswith("ssh://") else None
         found = {
             "ansible_host": target or login.rpartition("@")[2],
-            "ansible_user": settings.get("user", ""),
-            "ansible_port": settings.get("port", "22"),
+            "ansible_user": settings["user"],
+            "ansible_port": settings["port"],
             "ansible_ssh_common_args": _SETTINGS + (f" -F {shlex.quote(config)}" if config else ""),
             "address": listed.address,
         }

@@ -40,7 +40,10 @@ def test_no_run_uses_the_connections_of_another_one(monkeypatch: pytest.MonkeyPa
 
 def test_no_text_of_an_inventory_is_run_or_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     login, config, written = tmp_path / "ssh", f"{tmp_path}/my config", tmp_path / "arguments"
-    login.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >>'{written}'\nexit 255\n")
+    login.write_text(
+        '#!/bin/sh\ncase "$*" in *-G*) echo user root; echo port 22; exit 0 ;; esac\n'
+        f"printf '%s\\n' \"$@\" >>'{written}'\nexit 255\n"
+    )
     login.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     host = {"address": "192.0.2.1", "login": f"{{{{ lookup('pipe', 'touch {tmp_path}/ran') }}}}"}
