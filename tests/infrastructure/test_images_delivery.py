@@ -316,6 +316,21 @@ def test_who_is_not_signed_in_may_not_push(place: Place, stone: Path) -> None:
         images.deliver(Access("nomad", registry=place.host), ["stone"])
 
 
+@pytest.mark.filterwarnings("ignore:docker-credential-absent")
+@pytest.mark.parametrize("settings", [{"credsStore": "absent"}, {"auths": {"HOST": {"auth": "damaged"}}}])
+def test_settings_of_docker_without_a_readable_password_are_reported(
+    place: Place, stone: Path, settings: dict[str, Any]
+) -> None:
+    place.challenge = 'Basic realm="here"'
+    sign_in(place.host)
+    file = Path(os.environ["DOCKER_CONFIG"], "config.json")
+    file.write_text(json.dumps(settings).replace("HOST", place.host))
+    with pytest.raises(
+        PreflightError, match=rf"{place.host} cannot be read from Docker's settings: .*\n  docker login"
+    ):
+        images.deliver(Access("nomad", registry=place.host), ["stone"])
+
+
 def test_a_registry_that_is_not_there_is_reported(stone: Path) -> None:
     with pytest.raises(PreflightError, match=r"the registry 127\.0\.0\.1:1 cannot be reached: .*\n  see that it runs"):
         images.deliver(Access("nomad", registry="127.0.0.1:1"), ["stone"])

@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from docker import auth
+from docker.errors import DockerException
 
 from loadstone.infrastructure.images import archive
 from loadstone.infrastructure.images.archive import Blob
@@ -85,7 +86,13 @@ class Registry:
         challenge = answer.headers.get("WWW-Authenticate", "")
         if answer.status_code != 401:
             return
-        known = auth.load_config().resolve_authconfig(self.host) or {}
+        try:
+            known = auth.load_config().resolve_authconfig(self.host) or {}
+        except (DockerException, ValueError) as error:  # its credential helper is not here, or an entry is damaged
+            raise PreflightError(
+                f"the password for the registry {self.host} cannot be read from Docker's settings: {error}",
+                f"docker login {self.host}, or correct `credsStore` and `auths` in ~/.docker/config.json",
+            ) from None
         user, password = (known.get(key) or known.get(key.capitalize()) for key in ("username", "password"))
         credentials = (str(user), str(password)) if user else None
         if not challenge.lower().startswith("bearer "):
