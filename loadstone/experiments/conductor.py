@@ -49,6 +49,8 @@ class Conductor:
         self._deployed: Deployed | None = None
         self._deployed_for: tuple[object, ...] = ()
         self._deployment = ""
+        self._filled_for = ""
+        """The treatment for which the stores were emptied and filled, where that is done per treatment."""
 
     def run(self) -> None:
         """Run to the end. However the run ends, everything that it started is removed and finished trials stay."""
@@ -131,12 +133,24 @@ class Conductor:
         wanted: tuple[object, ...] = (trial.treatment.deployment,)
         if self._plan.study.comparison is not None:
             wanted = (trial.treatment.id, trial.repetition, trial.number)
-        keeps_data = own.study.trial.reset == "per-trial" and own.application.keeps_data()
-        anew = keeps_data or own.study.trial.redeploy == "per-trial"
+        resets, filled = own.study.trial.reset, self._filled_for == trial.treatment.id
+        empties = resets == "per-trial" or (resets == "per-treatment" and not filled)
+        anew = (empties and own.application.keeps_data()) or own.study.trial.redeploy == "per-trial"
         if self._deployed is not None and self._deployed_for == wanted and not anew:
-            return self._deployed
-        self._deployed_for, self._deployment = wanted, trial.treatment.deployment
-        cluster = own.study.cluster
+            deployed = self._deployed
+        else:
+            self._deployed_for = wanted
+            deployed = self._deploy_anew(trial)
+        if resets == "per-treatment" and self._filled_for != trial.treatment.id:
+            self._filled_for = ""  # what fails half way is done again
+            deployed.reset(self._listener)
+            self._filled_for = trial.treatment.id
+        return deployed
+
+    def _deploy_anew(self, trial: Trial) -> Deployed:
+        """In place of what is deployed, and of the cluster where the treatment needs another."""
+        self._deployment, self._filled_for = trial.treatment.deployment, ""
+        cluster = self._plan.of(trial.treatment).study.cluster
         if self._provider.serves(trial.treatment, cluster):
             self._remove()
         else:
@@ -152,8 +166,6 @@ class Conductor:
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
             runs.add_made(self._ledger.folder, provision.nodes)
             runs.add_tuning(self._ledger.folder, trial.treatment.label, self._provider.tuned)
-        if own.study.trial.reset == "per-treatment":
-            deployed.reset(self._listener)
         return deployed
 
     def _remove(self) -> None:
