@@ -48,7 +48,6 @@ class Conductor:
         self._disk_space = DiskSpace(ledger.folder, listener)
         self._deployed: Deployed | None = None
         self._deployed_for: tuple[object, ...] = ()
-        self._deployment = ""
         self._filled_for = ""
         """The treatment for which the stores were emptied and filled, where that is done per treatment."""
 
@@ -58,8 +57,8 @@ class Conductor:
             while (trial := self._next_trial()) is not None:
                 ahead = self._outlook(trial)
                 self._disk_space.require(ahead.trials)
-                self._pause(trial)
                 self._listener.trial_started(trial, ahead)
+                self._pause(trial)
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
                 if record.outcome.verdict == "invalid" and self._plan.study.trial.on_invalid == "stop":
@@ -74,7 +73,7 @@ class Conductor:
 
     def _outlook(self, trial: Trial) -> Outlook:
         foretold = pruning.foretold(self._ledger.folder)
-        standing = self._deployment if self._deployed is not None else None
+        standing = self._deployed_for if self._deployed is not None else ()
         return durations.outlook(self._plan, self._ledger.records, trial, standing, foretold)
 
     def _next_trial(self) -> Trial | None:
@@ -124,23 +123,13 @@ class Conductor:
         return list(dict.fromkeys(events))  # A lost host is reported as both.
 
     def _deploy(self, trial: Trial) -> Deployed:
-        """What the trial's treatment is deployed as; reused if it is already running.
-
-        A comparison deploys anew for each run of a block, so that two runs of the baseline include the variance
-        between deployments. Images whose data nothing empties are deployed anew for each trial.
-        """
-        own = self._plan.of(trial.treatment)
-        wanted: tuple[object, ...] = (trial.treatment.deployment,)
-        if self._plan.study.comparison is not None:
-            wanted = (trial.treatment.id, trial.repetition, trial.number)
-        resets, filled = own.study.trial.reset, self._filled_for == trial.treatment.id
-        empties = resets == "per-trial" or (resets == "per-treatment" and not filled)
-        anew = (empties and own.application.keeps_data()) or own.study.trial.redeploy == "per-trial"
-        if self._deployed is not None and self._deployed_for == wanted and not anew:
-            deployed = self._deployed
-        else:
-            self._deployed_for = wanted
+        """What the trial's treatment is deployed as; reused if it is already running."""
+        wanted = schedule.deployed_for(self._plan, trial)
+        deployed = self._deployed if self._deployed_for == wanted else None
+        if deployed is None:
+            self._deployed_for, self._filled_for = wanted, ""
             deployed = self._deploy_anew(trial)
+        resets = self._plan.of(trial.treatment).study.trial.reset
         if resets == "per-treatment" and self._filled_for != trial.treatment.id:
             self._filled_for = ""  # what fails half way is done again
             deployed.reset(self._listener)
@@ -149,7 +138,6 @@ class Conductor:
 
     def _deploy_anew(self, trial: Trial) -> Deployed:
         """In place of what is deployed, and of the cluster where the treatment needs another."""
-        self._deployment, self._filled_for = trial.treatment.deployment, ""
         cluster = self._plan.of(trial.treatment).study.cluster
         if self._provider.serves(trial.treatment, cluster):
             self._remove()

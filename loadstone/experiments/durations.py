@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.schedule import ROUND, fixed_trials, remaining, search_settings, to_come
+from loadstone.experiments.schedule import ROUND, deployed_for, fixed_trials, remaining, search_settings, to_come
 from loadstone.experiments.search import expected_trials
 from loadstone.model.study import Study
 from loadstone.model.trial import Treatment, Trial
@@ -44,22 +45,25 @@ def outlook(
     plan: Plan,
     records: Sequence[FinishedTrial],
     trial: Trial,
-    deployed: str | None,
+    deployed: tuple[object, ...],
     foretold: Sequence[Registered] = (),
 ) -> Outlook:
-    """What is to come before ``trial`` is run; ``deployed`` is the deployment that stands, if any."""
+    """What is to come before ``trial`` is run; ``deployed``: what that is for which a deployment stands, if any."""
     trials = remaining(plan, records, foretold)
     each = trial_seconds(plan)
     if each is None:
         return Outlook(trials, 1.0, trials, in_seconds=False)
+    unpaused = 0.0 if records else plan.of(trial.treatment).study.trial.pause  # no trial is before the first
     if plan.study.load.capacity is not None:
-        return Outlook(trials, each, each * trials)
+        shorter = plan.of(trial.treatment).study.trial.duration - trial.duration_s + unpaused  # of the bracket
+        return Outlook(trials, each - shorter, each * trials - shorter)
     lengths = []
     for coming in to_come(plan, records):
-        study = plan.of(coming.treatment).study
-        anew = coming.treatment.deployment != deployed
-        deployed = coming.treatment.deployment
+        study, before = plan.of(coming.treatment).study, deployed
+        deployed = deployed_for(plan, coming)
+        anew = deployed != before
         lengths.append((_seconds(study, coming.rate) or 0.0) + (_deploying_s(coming.treatment) if anew else 0.0))
+    lengths[0] -= unpaused
     return Outlook(trials, lengths[0], sum(lengths))
 
 
@@ -70,8 +74,9 @@ def trial_seconds(plan: Plan) -> float | None:
     None where answers decide: clients that send a number of requests, without a pace. With one, the least.
     """
     if plan.study.load.capacity is None:
-        trials = [trial.treatment for trial in fixed_trials(plan)]
-        deployed = [next(same) for _, same in itertools.groupby(trials, lambda treatment: treatment.deployment)]
+        planned = [(trial.treatment, deployed_for(plan, trial)) for trial in fixed_trials(plan)]
+        trials = [treatment for treatment, _ in planned]
+        deployed = [next(same)[0] for _, same in itertools.groupby(planned, operator.itemgetter(1))]
     else:
         trials = deployed = list(plan.treatments)
     seconds = [known for treatment in trials if (known := _seconds(plan.of(treatment).study)) is not None]
@@ -80,7 +85,8 @@ def trial_seconds(plan: Plan) -> float | None:
     deploying = [_deploying_s(treatment) for treatment in deployed]
     if plan.study.load.capacity is not None:
         each = expected_trials(search_settings(plan, plan.treatments[0]), [])
-        rounds = math.ceil(each / ROUND) if plan.study.trial.order == "interleaved" and len(trials) > 1 else 1
+        rounds = math.ceil(each / ROUND) if plan.study.trial.order == "interleaved" and len(trials) > 1 else 1.0
+        rounds = each if plan.study.trial.redeploy == "per-trial" else rounds
         return mean(seconds) + mean(deploying) * rounds / each
     return (sum(seconds) + sum(deploying)) / len(trials)
 

@@ -44,6 +44,21 @@ def next_trial(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[
     return None
 
 
+def deployed_for(plan: Plan, trial: Trial) -> tuple[object, ...]:
+    """What a trial is deployed for: trials that follow each other share a deployment where this is the same.
+
+    A comparison deploys anew for each run of a block, so that two runs of the baseline include the variance between
+    deployments. Images whose data nothing empties are deployed anew where their stores are to be.
+    """
+    own, treatment = plan.of(trial.treatment), trial.treatment
+    emptied = own.study.trial.reset if own.application.keeps_data() else "never"
+    if "per-trial" in (own.study.trial.redeploy, emptied):
+        return (trial.id,)
+    if plan.study.comparison is not None:
+        return treatment.id, trial.repetition, trial.number
+    return (treatment.id if emptied == "per-treatment" else treatment.deployment,)
+
+
 def _place(treatment_id: str, trial: Trial | TrialRow) -> tuple[Any, ...]:
     """Which trial of a run's plan it is."""
     return treatment_id, trial.phase, trial.rate, trial.clients, trial.repetition, trial.number

@@ -201,7 +201,8 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     seen = _sort(search, history)
     if step.phase == "bracket":
         short = max(1, (3 if seen.hint else 5) - len(seen.short))
-        return short + _fine_trials(search, math.log(bracketing.CLOSE) / 2, SLOPE_MEDIAN) + CONFIRMING
+        fine = _fine_trials(search, math.log(bracketing.CLOSE) / 2, SLOPE_MEDIAN)
+        return short + min(fine, FINE_MOST) + CONFIRMING
     if step.phase == "confirm":
         return max(1, CONFIRMING - len(seen.confirm))
     belief = posterior(seen.full, seen.short)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from loadstone.analysis.confirmation import MOST as MOST_FRESH
 from loadstone.experiments.next_trial import NextTrial, Outcome, readable
 from loadstone.experiments.search import (
+    CONFIRMING,
     FINE_LEAST,
     FINE_MOST,
     Search,
@@ -350,6 +351,10 @@ def test_expected_trials_falls_to_zero_and_is_of_the_right_size() -> None:
         assert left[len(history) // 2] < 2 * left[0]
         ratios.append(left[0] / len(history))
     assert 0.6 < sorted(ratios)[10] < 1.6
+
+
+def test_no_more_fine_trials_are_expected_than_may_be_run() -> None:
+    assert expected_trials(Search(precision=0.01), []) <= 5 + FINE_MOST + CONFIRMING
 
 
 @pytest.mark.parametrize(
