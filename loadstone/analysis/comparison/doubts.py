@@ -12,6 +12,7 @@ from loadstone.analysis.statistics.effect import ALPHA, Method
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.base import plural
 from loadstone.model.comparison import FEWEST_PAIRS
+from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
 _P50 = Key("requests", ALL, "p50")
@@ -44,6 +45,10 @@ def of_trials(rows: Sequence[TrialRow], method: str) -> Iterator[str]:
         yield f"{_trials(software)} left out{pair}: {whose} software (tcg), on which nothing is measured"
     if stopped:
         yield f"{_trials(stopped)} left out{pair}: {'it was' if stopped == 1 else 'they were'} stopped early"
+    whole = [row for row in fixed if row.valid and not row.stopped and row.timed]
+    without = sum(only_bounded(row, "p50_ms") or row.completed == 0 for row in whole)
+    if without:
+        yield f"{_trials(without)} left out{pair}: too few requests were answered well for a P50"
     used = [row for row in fixed if usable(row)]
     restless = sum(row.steady is False for row in used)
     if restless:
@@ -111,8 +116,8 @@ def of_missing(treatment: str, load: float, runs: Sequence[MeasuredRun]) -> Iter
         if lacking:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             yield (
-                f"{treatment} at {load:g}: the {statistic.upper()} of all requests is not compared, as trial"
-                f" {lacking[0]}{more} answered fewer than {fewest}"
+                f"{treatment} at {load:g}: the {statistic.upper()} of all requests is not compared, as of trial"
+                f" {lacking[0]}{more} it is not known: fewer than {fewest} answers, or too many requests without one"
             )
 
 

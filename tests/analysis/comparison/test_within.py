@@ -202,7 +202,8 @@ def test_an_endpoint_that_one_run_lacks_is_reported_as_missing(run: RunFolder) -
     [gone] = [row for row in rows if row.treatment == SLOW and row.repetition == 3]
     few = tuple(row.model_copy(update={"completed": 40}) if row is gone else row for row in rows)
     found = comparison.within(replace(run, trials=few))
-    message = f"the P99 of all requests is not compared, as trial {gone.trial_id} answered fewer than 100"
+    message = f"the P99 of all requests is not compared, as of trial {gone.trial_id} it is not known: "
+    message += "fewer than 100 answers, or too many requests without one"
     assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200: {message}"]
     assert [row.statistic for row in effects(found, name=ALL)] == ["p50"]
     assert not any("not compared" in text for text in comparison.within(run).warnings)
