@@ -22,7 +22,8 @@ Answer = Literal["passed", "failed", "cannot tell"]
 Quantity = Literal["capacity", "breaking point", "p50", "p99"]
 _QUANTITIES: dict[str, Quantity] = {"capacity": "capacity", "breaking-point": "breaking point"}
 _FEWEST = 3
-"""A search in which no trial held has no estimate; with so many trials at or below the limit, the gate fails."""
+"""A search in which no trial held has no estimate; with so many trials at or below the limit, the gate fails. So it
+does with so many trials that have no latency, as too few of their requests were answered well."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,23 @@ def _lost(found: Compared, most: float) -> Iterator[Gated]:
 
 
 def _longer(found: Compared, most: float) -> Iterator[Gated]:
-    """A latency fails only where it is also longer after all tests of its family were accounted for."""
+    """A latency fails only where it is also longer after all tests of its family were accounted for; one that no trial
+    of the treatment has, where what it exceeds is too long."""
+    unmeasured = {(each.treatment, each.load, each.statistic) for each in found.unmeasured}
     for row in found.effects:
-        if row.scope != "requests":
+        if row.scope != "requests" or (row.treatment, row.load, row.statistic) in unmeasured:
             continue
         verdict = answer(row.low, row.high, 1 + most, False)
         if verdict == "failed" and row.verdict != "slower":
             verdict = "cannot tell"
-        quantity: Quantity = "p50" if row.statistic == "p50" else "p99"
+        quantity = _quantity(row.statistic)
         yield Gated(row.treatment, quantity, row.load, row.ratio, row.low, row.high, 1 + most, False, True, verdict)
+    for each in found.unmeasured:
+        too_long = sum(bound > (1 + most) * each.longest for bound in each.exceeds)
+        verdict = "failed" if too_long >= _FEWEST and too_long == len(each.exceeds) else "cannot tell"
+        quantity = _quantity(each.statistic)
+        yield Gated(each.treatment, quantity, each.load, None, None, None, 1 + most, False, True, verdict)
+
+
+def _quantity(statistic: str) -> Quantity:
+    return "p50" if statistic == "p50" else "p99"

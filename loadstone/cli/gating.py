@@ -64,6 +64,8 @@ def _what(result: Gated) -> str:
 
 
 def _found(result: Gated) -> str:
+    if result.value is None and result.load is not None:
+        return "not observed, as trials lost requests or broke"
     if result.value is None:
         return "no trial held" if result.answer == "failed" else "no estimate"
     return f"{_value(result, result.value)} [{_value(result, result.low)}, {_value(result, result.high)}]"

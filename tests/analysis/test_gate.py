@@ -9,6 +9,7 @@ import pytest
 from loadstone.analysis.comparison import Compared
 from loadstone.analysis.comparison.capacities import Unestimated
 from loadstone.analysis.comparison.tables import CapacityRow
+from loadstone.analysis.comparison.unmeasured import Unmeasured
 from loadstone.analysis.gate import Limit, answer, parse, regressions
 from loadstone.model.errors import InputError
 from tests.trial_rows import effect_row
@@ -80,3 +81,16 @@ def test_a_build_in_which_nothing_held_fails_below_the_baseline_alone(
     found = Compared("a", 0.02, "unpaired", unestimated=[Unestimated("a", "b", least, broke, "")])
     (row,) = regressions(found, 0.05)
     assert (row.quantity, row.value, row.answer) == ("breaking point", None, expected)
+
+
+@pytest.mark.parametrize(
+    ("exceeds", "expected"),
+    [((106.0, 200.0, 200.0), "failed"), ((104.0, 200.0, 200.0), "cannot tell"), ((200.0, 200.0), "cannot tell")],
+)
+def test_a_latency_that_a_build_no_longer_has_fails_by_what_it_exceeds_whatever_the_others_say(
+    exceeds: tuple[float, ...], expected: str
+) -> None:
+    lost = Unmeasured("a", "b", 1.0, "p99", 100.0, exceeds)
+    of_others = effect_row(low=0.9, high=1.01, verdict="equal", statistic="p99", needed=None)
+    (row,) = regressions(Compared("a", 0.02, "paired", effects=[of_others], unmeasured=[lost]), 0.05)
+    assert (row.quantity, row.load, row.value, row.answer) == ("p99", 1.0, None, expected)

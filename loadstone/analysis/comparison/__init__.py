@@ -17,6 +17,7 @@ from loadstone.analysis.comparison.capacities import Unestimated
 from loadstone.analysis.comparison.measured import families, measured, usable
 from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow, ShapeRow, ShiftRow, Sides
 from loadstone.analysis.comparison.treatments import again, at, effects, loads, noise, pairs
+from loadstone.analysis.comparison.unmeasured import Unmeasured, unmeasured
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import table
 from loadstone.analysis.statistics.effect import Method
@@ -43,6 +44,8 @@ class Compared:
     capacities: list[CapacityRow] = field(default_factory=list)
     unestimated: list[Unestimated] = field(default_factory=list)
     """Searches that cannot be compared."""
+    unmeasured: list[Unmeasured] = field(default_factory=list)
+    """Latencies of all requests that the baseline has at a load and a treatment has not."""
     calibration: list[CalibrationRow] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
@@ -90,6 +93,7 @@ def within(
     found.doubts += [row.why for row in found.unestimated]
     if found.capacities:
         found.doubts += doubts.of_searches((treatment.label, treatment) for treatment in treatments)
+    found.unmeasured += [each for other in others for each in unmeasured(a, other, run.objective)]
     runs = measured(run, run.trials, spans)
     found.doubts += doubts.of_trials(run.trials, method)
     if sequential and runs:
@@ -145,6 +149,9 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
         without = [replace(row, baseline=before, treatment=after) for row in capacities.unestimated(a, [b])]
         found.unestimated += without
         found.doubts += [row.why for row in without]
+        found.unmeasured += [
+            replace(each, baseline=before, treatment=after) for each in unmeasured(a, b, new.objective)
+        ]
         if points:
             found.doubts += doubts.of_searches([(before, a), (after, b)])
         for load in loads(of_old):
@@ -167,7 +174,7 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
 
 def _something(found: Compared, run: RunFolder) -> Compared:
     """What was found; raises InputError where that is nothing."""
-    if not found.unestimated and not any(table.num_rows for table in found.tables.values()):
+    if not (found.unestimated or found.unmeasured) and not any(table.num_rows for table in found.tables.values()):
         raise InputError(f"{run.folder}: nothing to compare: fewer than two treatments have valid trials")
     return found
 
