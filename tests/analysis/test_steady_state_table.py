@@ -101,3 +101,10 @@ def test_requests_without_an_answer_are_no_interval_and_short_ones_are_left_out(
     assert [(item.start_s, item.end_s, item.count) for item in found] == [(0, 1, 1), (2, 3, 2)]
     assert [interval.count for interval in hlog.intervals(file, "intended:hotels")[0]] == [1]
     assert hlog.intervals(tmp_path / "none.hlog") == ([], "")
+
+
+def test_one_interval_that_a_stall_made_long_does_not_make_all_others_short(tmp_path: Path):
+    seconds = [(0, 1), (1, 2), (2, 5), (5, 6), (6, 7)]
+    file = log(tmp_path / "latency.hlog", [(start, end, "intended", [1]) for start, end in seconds])
+    found, _ = hlog.intervals(file)
+    assert [(item.start_s, item.end_s) for item in found] == seconds

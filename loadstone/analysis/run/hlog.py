@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median_high
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -63,7 +64,8 @@ def intervals(file: Path, tag: str = ALL) -> tuple[list[Interval], str]:
     """
     try:
         found = list(_intervals(file.read_text(encoding="ascii"), tag))
-        usual = max((interval.end_s - interval.start_s for interval in found), default=0.0)
+        # A stall of the generator makes a single interval long.
+        usual = median_high(interval.end_s - interval.start_s for interval in found) if found else 0.0
         return [interval for interval in found if interval.end_s - interval.start_s >= usual / 2], ""
     except FileNotFoundError:
         return [], ""
