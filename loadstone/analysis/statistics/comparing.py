@@ -35,9 +35,10 @@ def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) 
     tested = [index for index, test in enumerate(found) if enough(test)]
     differs = dict(zip(tested, holm([found[i].p for i in tested]), strict=True))
     equals = dict(zip(tested, holm([found[i].p_equal(log1p(margin)) for i in tested]), strict=True))
-    share = alpha / max(1, len(tested))
+    # With more runs, an endpoint that has too few joins the family.
+    shares = {index: alpha / len(tested if index in tested else found) for index in range(len(found))}
     return [
-        EndpointComparison(endpoint, _effect(test, differs.get(index), equals.get(index), margin, alpha, share))
+        EndpointComparison(endpoint, _effect(test, differs.get(index), equals.get(index), margin, alpha, shares[index]))
         for index, (endpoint, test) in enumerate(zip(endpoints, found, strict=True))
     ]
 

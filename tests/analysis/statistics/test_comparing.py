@@ -88,6 +88,12 @@ def test_an_endpoint_with_too_few_runs_takes_no_part_in_the_family() -> None:
     assert with_few == only(good, 0.001)
 
 
+def test_pairs_too_few_to_test_need_as_many_as_their_whole_family_takes() -> None:
+    few = pairs(2.0, 0.01, 4)
+    assert only(few).needed == 2
+    assert [item.effect.needed for item in compare([few, few], 0.001)] == [3, 3]
+
+
 def test_ten_pairs_cannot_bear_forty_tests_and_say_how_many_can() -> None:
     family = compare([pairs(2.0, 0.01)] * 40, 0.001)
     assert {item.effect.verdict for item in family} == {"cannot tell"}
