@@ -74,6 +74,22 @@ def test_the_latency_figure_has_a_marker_for_every_trial(searched: Path):
         assert any(point in line.get_xdata() for line in axes.lines)
 
 
+def test_an_arrow_from_a_lower_bound_is_whole(rated: Path):
+    content = gather(rated)
+    bounds = {row.latency_bound_ms for row in content.rows(LoadPoint) if row.p99_ms is None}
+    with style.styled():
+        figure = page.KINDS[0].draw(content)
+        assert figure is not None
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        arrows = [c for c in axes.collections if bounds and bounds <= set(c.get_offsets()[:, 1].tolist())]
+        assert arrows
+        for arrow in arrows:
+            length = arrow.get_paths()[0].vertices[:, 1].max() * arrow.get_transforms()[0][1, 1]
+            tops = axes.transData.transform(arrow.get_offsets())[:, 1] + length
+            assert max(tops) <= axes.get_window_extent().y1
+
+
 def test_the_ideal_line_of_throughput_is_the_diagonal(searched: Path):
     with style.styled():
         figure = next(kind for kind in page.KINDS if kind.name == "throughput").draw(gather(searched))

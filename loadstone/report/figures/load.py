@@ -20,8 +20,6 @@ from loadstone.report.figures import style
 from loadstone.report.figures.names import TreatmentSeries, handles, panelled, short
 
 _Points = Sequence[LoadPoint]
-_ARROW = 3.0
-"""How far an arrow from a lower bound reaches, at most, on a logarithmic axis."""
 
 
 def latency(content: Content) -> Figure | None:
@@ -41,7 +39,7 @@ def latency(content: Content) -> Figure | None:
             _bounds(axes, group, slower)
         objective(axes, content)
         style.plain_scale(axes, "x", _of(series, (*rows, *broken, *slower), "load"))
-        above = [_ARROW * bound for bound in _of(series, slower, "latency_bound_ms")]  # room for arrows
+        above = [style.REACH * bound for bound in _of(series, slower, "latency_bound_ms")]
         latencies = _of(series, rows, column) + above
         style.plain_scale(axes, "y", [*latencies, limit], log=True)
         axes.set_xlabel(load_label(content))

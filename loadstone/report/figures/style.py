@@ -36,6 +36,8 @@ _CODES = [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO]
 _ARROW = Path([(0, 0), (0, 2), (-0.6, 1.2), (0, 2), (0.6, 1.2)], _CODES)
 _ARROW_AROUND_ITS_MIDDLE = Path([(0, -1), (0, 1), (-0.6, 0.2), (0, 1), (0.6, 0.2)], _CODES)
 _BROKE: dict[str, Any] = {"marker": _ARROW, "s": 700, "facecolors": "none", "linewidths": 1.3}
+REACH = 3.0
+"""How far an arrow from a lower bound reaches, at most, on a logarithmic axis."""
 BROKE, SLOWER = "broke and was stopped", "slower: too few answered"
 
 _RC: dict[Any, Any] = {
@@ -203,10 +205,11 @@ def broken(axes: Axes, loads: Sequence[float], colour: str) -> None:
 
 
 def bounded(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
-    """Trials of whose value only a lower bound is known: an arrow that begins there."""
+    """Trials of whose value only a lower bound is known: an arrow that begins there, on a logarithmic axis."""
     if points:
         x, y = zip(*points, strict=True)
         axes.scatter(x, y, color=colour, zorder=4, **_BROKE)
+        axes.update_datalim([(load, REACH * bound) for load, bound in points])  # room for the whole arrow
 
 
 def arrow_handle(label: str) -> Line2D:
