@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,7 @@ def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_pat
     web = task(read["web"])
     assert web["Env"] == {"GREETING": "100 %{ of ${NAME}", "odd.name": "two\nlines"}
     assert web["Config"]["entrypoint"] == ["/bin/sh", "-c"]
-    assert web["Config"]["args"] == ["nginx -g 'daemon off;' # ${HOME}"]
+    assert web["Config"]["args"] == ["nginx -g 'daemon off;' # $${HOME}"]
     hosts, config, other = web["Templates"]
     assert 'service "test-api|any"' in hosts["EmbeddedTmpl"] and "}} api\n" in hosts["EmbeddedTmpl"]
     assert 'if lt (len (service "test-api|any")) 1' in hosts["EmbeddedTmpl"]  # it starts when they are known
@@ -160,6 +161,24 @@ def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_pat
     assert [(port["Label"], port["Value"]) for port in api] == [("http_alt", 8080)]  # known to who needs it
     assert "Networks" not in read["job"]["TaskGroups"][0] or not read["job"]["TaskGroups"][0]["Networks"]
     assert not read["job"]["TaskGroups"][0]["Services"]
+
+
+def evaluated(text: str) -> str:
+    """What is left of a text that is a template of HCL: an expression is replaced, a doubled sign stands for one."""
+    return re.sub(r"([$%])\1\{|[$%]\{", lambda found: f"{found[1]}{{" if found[1] else "replaced", text)
+
+
+def test_arguments_are_as_they_were_after_a_node_has_evaluated_them_again() -> None:
+    arguments = ("echo ${PORT:-80}", "curl -w '%{http_code}'", "$${X} $5")
+    wanted = deployment(parse(IMAGES))
+    (web,) = wanted.of("web")
+    others = tuple(replica for replica in wanted.replicas if replica.service != "web")
+    changed = web.model_copy(update={"command": arguments, "entrypoint": arguments})
+    text = rendered(wanted.model_copy(update={"replicas": (*others, changed)}))["web.nomad.hcl"]
+    read_by_the_server = evaluated(text)
+    read_by_the_node = evaluated(read_by_the_server)  # client/allocrunner/taskrunner/task_runner.go, ParseHclInterface
+    for argument in arguments:
+        assert read_by_the_node.count(f'"{argument}"') == 2
 
 
 @pytest.mark.nomad

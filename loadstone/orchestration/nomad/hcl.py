@@ -17,7 +17,7 @@ def hcl(value: Any) -> str:
         return _list(list(map(hcl, value)))
     if not isinstance(value, str):
         return json.dumps(value)
-    return '"' + re.sub(r'[\x00-\x1f"\\]', _escape, _literal(value)) + '"'
+    return '"' + re.sub(r'[\x00-\x1f"\\]', _escape, literal(value)) + '"'
 
 
 def heredoc(text: str) -> str:
@@ -25,7 +25,7 @@ def heredoc(text: str) -> str:
     if not text.endswith("\n") or re.search(r"[^\n\t -\U0010ffff]", text):
         return hcl(text)
     marker = next(word for word in _markers() if word not in text)
-    return f"<<{marker}\n{_literal(text)}{marker}"
+    return f"<<{marker}\n{literal(text)}{marker}"
 
 
 def lines(values: Mapping[str, Any], indent: int) -> str:
@@ -40,8 +40,8 @@ def lines(values: Mapping[str, Any], indent: int) -> str:
     return "\n".join(found).replace("\n", "\n" + " " * indent)
 
 
-def _literal(text: str) -> str:
-    """Nothing in it is to be replaced."""
+def literal(text: str) -> str:
+    """The text as one in which expressions would be replaced, where nothing in it is to be."""
     return re.sub(r"[$%](?=\{)", r"\g<0>\g<0>", text)
 
 

@@ -29,7 +29,7 @@ def render(deployment: Deployment, mhz: int) -> dict[str, str]:
         autoescape=False,
         keep_trailing_newline=True,
     )
-    files.filters |= {"hcl": hcl.hcl, "heredoc": hcl.heredoc, "lines": hcl.lines}
+    files.filters |= {"hcl": hcl.hcl, "heredoc": hcl.heredoc, "lines": hcl.lines, "literal": hcl.literal}
     job = files.get_template("nomad.hcl.j2")
     jobs = deployment.services()
     found = {f"{name}.nomad.hcl": job.render(_job(deployment, replicas, mhz)) for name, replicas in jobs.items()}
@@ -89,7 +89,10 @@ def _check(replica: Replica) -> dict[str, Any]:
 
 
 def _config(deployment: Deployment, replica: Replica, period: int) -> dict[str, Any]:
-    """The settings of the docker driver, without labels and mounts."""
+    """The settings of the docker driver, without labels and mounts.
+
+    Nodes evaluate them once more when the task starts, with its variables and as HCL again.
+    """
     memory = replica.resources.memory
     store = deployment.software[replica.software].container if replica.software is not None else None
     arguments = (
@@ -97,8 +100,8 @@ def _config(deployment: Deployment, replica: Replica, period: int) -> dict[str, 
     )
     config = {
         "image": deployment.images[replica.image or replica.software or "stone"],
-        "entrypoint": list(replica.entrypoint),
-        "args": arguments,
+        "entrypoint": list(map(hcl.literal, replica.entrypoint)),
+        "args": list(map(hcl.literal, arguments)),
         "ports": list(map(label, replica.ports)),
         "cpu_hard_limit": replica.resources.cpu is not None,
         "cpu_cfs_period": period if period != PERIOD_US else 0,
