@@ -89,7 +89,7 @@ class LiveView:
             parts.append(latency)
         if "cpu_share" in event:
             late = f"late sends P99 {format.milliseconds(event.get('lateness_p99_ms'))}   "
-            generator = Text(f"{late}generator {format.percent(event['cpu_share'])} of a CPU", "dim")
+            generator = Text(f"{late}generator {format.percent(event['cpu_share'])} of its CPU", "dim")
             parts.append(generator)
         return Group(*parts)
 

@@ -108,7 +108,7 @@ def _errors(summary: TrialSummary) -> Table:
 def _generator(summary: TrialSummary) -> Iterator[str]:
     used = summary.generator
     yield f"generator: {format.number(used.cpu_us_per_request)} us of CPU per request"
-    yield f"{format.percent(used.cpu_share)} of a CPU"
+    yield f"{format.percent(used.cpu_share)} of its CPU"
     if used.wait is not None:
         yield f"wait {used.wait}"
     if used.workers:

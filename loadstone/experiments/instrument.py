@@ -1,8 +1,9 @@
 """Was the load generator what was measured? If so, a trial says nothing about the system under test.
 
 The generator was the limit if
-- its busiest thread used 95 % of a CPU or more (polling for nothing not counted), or its own control group took the
-  CPU away from it within the window, or
+- its busiest thread used 95 % of a CPU or more (polling for nothing not counted) or, where others of its threads work
+  for its requests, all of them as much of its CPUs, or its own control group took the CPU away from it within the
+  window, or
 - its machine lacked files, ports or memory for its connections, or
 - it sent late although it could have sent: its *own* lateness, from the intended time or the moment a connection was
   free, whichever is later, exceeds the budget: what the study says, else 10 % of the strictest latency limit (without
@@ -61,8 +62,7 @@ def faults(summary: TrialSummary, slo: Slo | None, lateness_s: float | None = No
         yield f"the clients had sent {sent} when trial.limit was over; raise it, or give fewer requests"
     yield from _unreported(summary, slo)
     if (used := generator.cpu_share or 0.0) >= SATURATED:
-        share = f"{used:.0%} of a CPU"
-        yield f"the load generator was saturated: its busiest thread used {share}; give it more threads or CPUs"
+        yield f"the load generator was saturated: it used {used:.0%} of the CPU it had; give it more threads or CPUs"
     if throttled := generator.throttled_s or 0.0:
         yield (
             "the load generator was throttled: its control group took the CPU away for "

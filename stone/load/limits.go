@@ -34,7 +34,9 @@ func (t *loadThread) deadline() int64 {
 func (t *loadThread) check(now int64) {
 	t.checked = now
 	t.wall = t.clock.wall()
+	before := t.polled.idle
 	idle := t.polled.cpu(now)
+	t.usage.process.polled(idle - before)
 	t.usage.watch(now, t.schedule, idle, t.recorder)
 	t.expire(now)
 	if t.control.allowed >= 0 {

@@ -215,6 +215,12 @@ func newLoadThread(r *run, thread int) (*loadThread, error) {
 // execute starts the threads once all is connected and made ahead, waits for them and adds up.
 func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*result.Summary, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), len(r.threads)+2)))
+	if r.dialer != nil {
+		all := newProcess()
+		for _, t := range r.threads {
+			t.usage.process = all
+		}
+	}
 	making, stop := context.WithCancel(ctx)
 	defer r.closeScripts()
 	defer r.making.Wait()

@@ -2,9 +2,11 @@ package load
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -23,14 +25,17 @@ func cpu(who int) int64 {
 // usage measures how busy a load thread is within the measured window: the share that says whether the
 // generator itself was the limit. Time spent polling for nothing (spin) is not busy.
 type usage struct {
-	from, to               int64 // the times measured between
+	process                *process // nil: the load threads do all the work of their requests
+	from, to               int64    // the times measured between
 	busyFrom, busyTo       int64
+	allFrom, allTo         int64 // CPU time of the process
 	bytesFrom, bytesTo     int64 // received
 	sentFrom, sentTo       int64
 	delayFrom, delayTo     int64    // waited for a CPU
 	schedstat              *os.File // the thread's file; nil where the kernel has none
 	started, ended         bool
-	sampledAt, sampledBusy int64   // at the end of the last interval
+	sampledAt, sampledBusy int64 // at the end of the last interval
+	sampledAll             int64
 	latest                 float64 // the busy share of that
 }
 
@@ -38,22 +43,22 @@ type usage struct {
 func (u *usage) watch(now int64, s schedule.Schedule, idle int64, r *recorder) {
 	if !u.started && r.began(now) {
 		u.from, u.busyFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, true
-		u.bytesFrom, u.sentFrom, u.delayFrom = r.bytes, r.now.Totals.Sent, u.delayed()
+		u.bytesFrom, u.sentFrom, u.delayFrom, u.allFrom = r.bytes, r.now.Totals.Sent, u.delayed(), u.process.busy()
 	}
 	if u.started && !u.ended {
 		u.to, u.busyTo = now, cpu(unix.RUSAGE_THREAD)-idle
-		u.bytesTo, u.sentTo, u.delayTo = r.bytes, r.now.Totals.Sent, u.delayed()
+		u.bytesTo, u.sentTo, u.delayTo, u.allTo = r.bytes, r.now.Totals.Sent, u.delayed(), u.process.busy()
 		u.ended = now >= s.To
 	}
 }
 
 // since is the busy share of the time from the last call to this one, by the thread itself.
 func (u *usage) since(now, idle int64) float64 {
-	busy := cpu(unix.RUSAGE_THREAD) - idle
+	busy, all := cpu(unix.RUSAGE_THREAD)-idle, u.process.busy()
 	if now > u.sampledAt {
-		u.latest = min(max(float64(busy-u.sampledBusy)/float64(now-u.sampledAt), 0), 1)
+		u.latest = u.part(busy-u.sampledBusy, all-u.sampledAll, now-u.sampledAt)
 	}
-	u.sampledAt, u.sampledBusy = now, busy
+	u.sampledAt, u.sampledBusy, u.sampledAll = now, busy, all
 	return u.latest
 }
 
@@ -62,11 +67,46 @@ func (u *usage) share() float64 {
 	if u.to <= u.from {
 		return 0
 	}
-	return min(max(float64(u.busyTo-u.busyFrom)/float64(u.to-u.from), 0), 1)
+	return u.part(u.busyTo-u.busyFrom, u.allTo-u.allFrom, u.to-u.from)
 }
 
-// observe opens the calling thread's scheduler statistics.
-func (u *usage) observe() { u.schedstat, _ = os.Open("/proc/thread-self/schedstat") }
+// part is the share of a time in which the thread used a CPU or, if that is more, the process all of its CPUs.
+func (u *usage) part(own, all, time int64) float64 {
+	share := float64(own) / float64(time)
+	if u.process != nil {
+		share = max(share, float64(all)/float64(time)/float64(u.process.cpus))
+	}
+	return min(max(share, 0), 1)
+}
+
+// process is all threads, where others than the load threads work for their requests, too.
+type process struct {
+	cpus int          // that they can use at a time
+	idle atomic.Int64 // ns of CPU that load threads have polled for nothing
+}
+
+func newProcess() *process { return &process{cpus: min(runtime.NumCPU(), runtime.GOMAXPROCS(0))} }
+
+// busy is the CPU time in ns that was used so far.
+func (p *process) busy() int64 {
+	if p == nil {
+		return 0
+	}
+	return cpu(unix.RUSAGE_SELF) - p.idle.Load()
+}
+
+// polled takes note of CPU time that a load thread used to poll for nothing.
+func (p *process) polled(ns int64) {
+	if p != nil {
+		p.idle.Add(ns)
+	}
+}
+
+// observe opens the calling thread's scheduler statistics, and begins the first interval.
+func (u *usage) observe() {
+	u.schedstat, _ = os.Open("/proc/thread-self/schedstat")
+	u.sampledAll = u.process.busy()
+}
 
 func (u *usage) close() { _ = u.schedstat.Close() }
 

@@ -23,7 +23,7 @@ def test_the_live_view_of_a_terminal_is_gone_when_it_ends() -> None:
     text = shown.getvalue()
     for expected in ("http://h/: 1,000 req/s", "0:02 / 0:11", "warming up", "measuring", "0:09 left", "1,090/s"):
         assert expected in text
-    assert "awaiting the last answers" in text and "late sends P99 0.200 ms" in text and "10 % of a CPU" in text
+    assert "awaiting the last answers" in text and "late sends P99 0.200 ms" in text and "10 % of its CPU" in text
     assert "\x1b[2K" in text[-80:], "the lines are cleared"
 
 

@@ -47,7 +47,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "not held",
         ["broke at 3.2 s"],
     ),
-    ("saturated", {"generator__cpu_share": 0.95}, "invalid", ["saturated", "95% of a CPU"]),
+    ("saturated", {"generator__cpu_share": 0.95}, "invalid", ["saturated", "95% of the CPU"]),
     ("nearly saturated", {"generator__cpu_share": 0.94}, "held", []),
     ("aborted and saturated", {"aborted": ABORTED, "generator__cpu_share": 0.99}, "invalid", ["saturated"]),
     (

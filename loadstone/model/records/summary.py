@@ -236,7 +236,8 @@ class Generator(Record):
     cpu_us_per_request: float | None = None
     sending_us_per_request: float | None = None
     cpu_share: float | None = None
-    """The share of the window in which the busiest load thread used a CPU."""
+    """The share of the window in which the busiest load thread used a CPU or, if other threads work for its requests
+    too (TLS, HTTP/2, gRPC, ZeroMQ) and that is more, the process all of its CPUs."""
     wait: str | None = None
     threads: Whole | None = None
     own_lateness_p99_ms: float | None = None

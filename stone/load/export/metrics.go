@@ -21,7 +21,7 @@ type Snapshot struct {
 	Sent       int64
 	Completed  int64
 	InFlight   int64
-	CPUShare   float64      // CPU of the busiest load thread, 0 to 1
+	CPUShare   float64      // usage.share of the busiest load thread
 	Lateness   Distribution // from the intended to the actual send
 	Operations []OperationSnapshot
 }
@@ -63,7 +63,7 @@ var (
 	completed = describe("completed_total", "Good answers in time.")
 	failed    = describe("errors_total", "Requests without a good answer in time.", "operation")
 	inFlight  = describe("in_flight", "Requests sent and not answered.")
-	cpuShare  = describe("cpu_share", "Busy share of the busiest load thread, 0 to 1.")
+	cpuShare  = describe("cpu_share", "Busy share of the busiest load thread or, where others work for it, of the process, 0 to 1.")
 	lateness  = describe("lateness_seconds", "From the intended to the actual send; without the warm-up.")
 	latency   = describe("latency_seconds", "From the intended send to the whole good answer; without the warm-up.", "operation")
 )

@@ -120,7 +120,8 @@ type Series struct {
 }
 
 // Generator is what the generator itself used: CPU of the process from the first to the last request, and the
-// share of its time in the window that the busiest load thread was busy.
+// share of its time in the window that the busiest load thread was busy or, where other threads work for its requests and
+// that is more, the process on all of its CPUs.
 type Generator struct {
 	CPUS            float64         `json:"cpu_s"`
 	WallS           float64         `json:"wall_s"`
