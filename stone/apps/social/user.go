@@ -75,8 +75,8 @@ func (u *users) RegisterUserWithId(
 		return exception.CallFailed(err)
 	}
 	err := u.accounts.Insert(ctx, account)
-	if errors.Is(err, documents.ErrDuplicate) { // the id, or the name just now
-		return alreadyExisted(username)
+	if errors.Is(err, documents.ErrDuplicate) {
+		return exception.Conflict("User %s already existed, or another has the id %d", username, userID)
 	}
 	return exception.DocumentsFailed(err)
 }

@@ -68,7 +68,7 @@ func testRegistrations(t *testing.T, a *app) {
 		t.Error("the graph has who was refused")
 	}
 	err = users.RegisterUserWithId(t.Context(), 1, "", "", "bob", "other", ann.UserID, nil)
-	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User bob already existed")
+	expectException(t, err, idl.ErrorCode_SE_CONFLICT, fmt.Sprintf("User bob already existed, or another has the id %d", ann.UserID))
 	for want, c := range map[string]struct {
 		first, last, username, password string
 		id                              int64
@@ -183,5 +183,5 @@ func testAccountsWithQuirks(t *testing.T, a *app) {
 	err = a.users().RegisterUserWithId(t.Context(), 1, "", "", "username_1", "x", 100, nil)
 	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User username_1 already existed")
 	err = a.users().RegisterUserWithId(t.Context(), 1, "", "", "registered", "x", 1, nil)
-	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User registered already existed")
+	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User registered already existed, or another has the id 1")
 }
