@@ -14,6 +14,7 @@ from loadstone.model.base import Finding, Matches, Model
 
 _LARGEST = 10**15
 _LONGEST_TEXT = 2**20
+_MOST_DAYS = 1_000_000
 
 
 def _real_day(value: str) -> str:
@@ -208,9 +209,9 @@ class DateField(Model):
     after: str | None = None
     """Another date, from which the days are counted."""
     to: Day | None = None
-    min_days: Annotated[int | None, Field(ge=0)] = None
+    min_days: Annotated[int | None, Field(ge=0, le=_MOST_DAYS)] = None
     """By default 1."""
-    max_days: Annotated[int | None, Field(ge=0)] = None
+    max_days: Annotated[int | None, Field(ge=0, le=_MOST_DAYS)] = None
 
     def findings(self) -> Iterator[Finding]:
         if (self.from_ is None) == (self.after is None):

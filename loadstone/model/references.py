@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.fields import (
@@ -117,7 +117,7 @@ def _misfits(where: tuple[str, ...], field: AnyField, other: AnyField, known: Fi
             yield where, f"{field.of!r} is the same all through a request; repeat a random field"
         case DateField(to=str(to), after=str(after)), DateField():
             latest = _latest(after, known)
-            if latest is not None and date.fromisoformat(to) < latest + timedelta(field.fewest_days):
+            if latest is not None and date.fromisoformat(to).toordinal() < latest.toordinal() + field.fewest_days:
                 message = f"{to} leaves no day: the latest {after} is {latest}, and min_days is {field.fewest_days}"
                 yield (*where[:-1], "to"), message
 
@@ -143,5 +143,6 @@ def _latest(name: str, known: Fields, seen: frozenset[str] = frozenset()) -> dat
     days = [date.fromisoformat(field.to)] if field.to is not None else []
     if field.after is not None and field.max_days is not None:
         before = _latest(field.after, known, seen | {name})
-        days += [before + timedelta(field.max_days)] if before is not None else []
+        if before is not None:
+            days.append(date.fromordinal(min(before.toordinal() + field.max_days, date.max.toordinal())))
     return min(days, default=None)
