@@ -71,7 +71,7 @@ class Document:
         """A copy with a value put at each path; problems with it name the place that the path comes with."""
         made = self.without()
         for path, value, place in values:
-            made._set(path, value, dotted(place))
+            made._set(path, value, place)
             if place != path:
                 made._from[path] = place
         return made
@@ -90,7 +90,7 @@ class Document:
             if value is None:
                 made.remove(path)
             else:
-                made._set(path, copy.deepcopy(value), dotted(place))
+                made._set(path, copy.deepcopy(value), (*place, *path))
                 made._from[path] = (*place, *path)
         return made
 
@@ -174,18 +174,22 @@ class Document:
 
     def put(self, keys: KeyPath, value: Any, assignment: str) -> None:
         """Set the value at ``keys``; problems there name ``--set`` and the assignment."""
-        self._set(keys, value, f"--set {assignment!r}")
+        self._set(keys, value, assignment)
         self._from = {path: place for path, place in self._from.items() if path[: len(keys)] != keys}
         self._overrides[keys] = assignment
 
-    def _set(self, keys: KeyPath, value: Any, source: str) -> None:
+    def _set(self, keys: KeyPath, value: Any, source: KeyPath | str) -> None:
+        """``source`` is the place in the file that the value comes from, or the assignment of ``--set``."""
         target = self.data
         for key in keys[:-1]:
             if target.get(key) is None:
                 target[key] = {}
             target = target[key]
             if not isinstance(target, dict):
-                raise InputError(f"{source}: {key!r} has no keys below it")
+                text = f"{key!r} has no keys below it"
+                if isinstance(source, str):
+                    raise InputError(f"--set {source!r}: {text}")
+                raise InputError([self.problem(source, text)])
         target[keys[-1]] = value
 
     def parse(self, model: type[ModelType]) -> ModelType:

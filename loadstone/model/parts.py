@@ -21,6 +21,7 @@ FILE = "parts.json"
 SCALES: tuple[Scale, ...] = get_args(Scale)
 _OWN = ("name", "scale")
 """Keys of a part that are not a study's."""
+_OF_THE_FILE = {"parts", "version", "reproduces", "scale"}
 
 
 def named(document: Document) -> list[str]:
@@ -107,7 +108,7 @@ def _findings(document: Document) -> Iterator[Finding]:
         if name in names:
             yield ("parts", index, "name"), f"{name!r} is given twice"
         names.append(name)
-        for key in {"parts", "version", "reproduces"} & set(part):
+        for key in (_OF_THE_FILE - {"scale"}) & set(part):
             yield ("parts", index, key), f"{key!r} is of the whole file; write it above the parts"
         yield from _wrong_scales(part, ("parts", index))
 
@@ -122,3 +123,6 @@ def _wrong_scales(part: Mapping[str, Any], place: KeyPath) -> Iterator[Finding]:
             yield (*place, "scale", name), f"no scale {name!r}" + did_you_mean(str(name), [*SCALES])
         elif not isinstance(own, dict):
             yield (*place, "scale", name), f"expected keys and values, not {show(own)}"
+        else:
+            for key in _OF_THE_FILE & set(own):
+                yield (*place, "scale", name, key), f"{key!r} is of the whole file; write it at the top of the file"

@@ -84,6 +84,15 @@ def test_one_part_is_chosen_by_its_name() -> None:
         (("- name: search", "- nam: search"), "study.yaml:12: parts.1: a part needs a name"),
         (("scale: {here: {factors", "scale: {hre: {factors"), "no scale 'hre'; did you mean 'here'?"),
         (("description: by", "version: 1 #"), "study.yaml:9: parts.0.version: 'version' is of the whole file"),
+        (("{trial: {duration: 3s}}", "{scale: {here: {}}}"), "study.yaml:6: scale.here.scale: 'scale' is of the whole"),
+        (
+            ("{trial: {duration: 3s}}", "{parts: [{name: a}]}"),
+            "study.yaml:6: scale.here.parts: 'parts' is of the whole",
+        ),
+        (
+            ("{trial: {duration: 3s}}", "{load: 1}"),
+            "study.yaml:10: parts.0.factors.load.connections.0: 'load' has no keys",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_at_its_place_in_the_part(change: tuple[str, str], message: str) -> None:
