@@ -7,7 +7,8 @@ combination written into it, and is validated as if a user had written that file
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath, brief
 from loadstone.model.study import SETTABLE, Settings, Study, is_bundle
+from loadstone.model.trial import Treatment
 
 _LISTS = ("load.rates", "load.closed.clients")
 """Settings that are lists: a level may be one entry."""
@@ -65,14 +67,49 @@ def resolve(document: Document, study: Study) -> list[Varied]:
             found.append(_varied(unvaried, study, chosen))
         except InputError as error:
             problems += error.problems
-    refuse(problems)
+    refuse([*problems, *_unlike(found)])
     return found
+
+
+def alike(document: Document, study: Study, treatments: Sequence[Treatment]) -> Iterator[Problem]:
+    """Treatments that are the same, or are called the same, each at the level by which one is told from another."""
+    combinations = study.combinations()
+    seen: dict[str, int] = {}
+    for place, treatment in enumerate(treatments):
+        for key in (treatment.id, treatment.label):
+            if (first := seen.setdefault(key, place)) == place:
+                continue
+            factor = next(name for name, level in combinations[place].items() if level != combinations[first][name])
+            where = ("factors", factor, combinations[place][factor])
+            level = f"level {treatment.levels[factor]!r}"
+            same = treatment.id == treatments[first].id
+            text = f"{level} is given twice, in other words" if same else f"{level} is another one's name too"
+            yield document.problem(where, f"{text}; " + ("remove one" if same else "give each a name of its own"))
+            break
 
 
 def refuse(problems: Iterable[Problem]) -> None:
     """Raise InputError where there are problems; those of several treatments once."""
     if unique := sorted(dict.fromkeys(problems), key=lambda problem: problem.line):
         raise InputError(unique)
+
+
+def _unlike(varied: Sequence[Varied]) -> Iterator[Problem]:
+    """What a run has once, and a level that sets a whole section sets otherwise than the first treatment's."""
+    for each in varied[1:]:
+        for path in _OF_ALL:
+            keys = path.split(".")
+            ours, first = (functools.reduce(_value, keys, study) for study in (each.study, varied[0].study))
+            if None not in (ours, first) and ours != first:
+                yield each.document.problem(keys, f"{path!r} {_not_varied(path)}")
+
+
+def _value(part: Any, key: str) -> Any:
+    return getattr(part, key, None)
+
+
+def _not_varied(path: str) -> str:
+    return f"cannot be varied: {_OF_ALL[path]}; make two parts, or two studies"
 
 
 def _varied(document: Document, study: Study, chosen: Mapping[str, int]) -> Varied:
@@ -127,9 +164,9 @@ def _wrong(document: Document, factors: Mapping[str, Any]) -> Iterator[Finding]:
         for index, level in enumerate(levels):
             for path, _, where in _placed(factor, index, level):
                 name = ".".join(map(str, path))
-                for fixed, why in _OF_ALL.items():
+                for fixed in _OF_ALL:
                     if f"{name}.".startswith(f"{fixed}."):
-                        yield where, f"{name!r} cannot be varied: {why}; make two parts, or two studies"
+                        yield where, f"{name!r} {_not_varied(fixed)}"
         if factor not in Settings.model_fields:
             names = [str(level["name"]) if is_bundle(level) else brief(level) for level in levels]
             for index, name in enumerate(names):

@@ -130,10 +130,26 @@ EMULATED = {"infrastructure": "namespaces"}
             },
             "'closed' and 'rates' in one study; make two parts, or two studies",
         ),
+        (
+            {"trial": [{"repetitions": 1}, {"repetitions": 2}]},
+            "factors.trial.1.repetitions: 'trial.repetitions' cannot be varied",
+        ),
+        (
+            {"load": [{"rates": [8], "slo": {"p99": limit}} for limit in ("1s", "2s")]},
+            "factors.load.1.slo: 'load.slo' cannot be varied: one objective judges all",
+        ),
+        ({"delays": [{"geo": "5ms"}, {"geo": "5000us"}]}, "factors.delays.1: level 'geo:5ms' is given twice, in other"),
+        ({"environment": ["bare", None]}, "factors.environment.1: level 'bare' is given twice, in other words"),
+        ({"load.timeout": ["5s", "5000ms"]}, "factors.load.timeout.1: level '5000ms' is given twice, in other words"),
+        (
+            {"traces": [{"sample": "1%", "forward": f"127.0.0.1:{port}"} for port in (1, 2)]},
+            "factors.traces.1: level 'sample:1%' is another one's name too; give each a name of its own",
+        ),
     ],
 )
 def test_what_cannot_be_varied_is_refused_at_its_level(factors: dict[str, Any], message: str) -> None:
+    sections = {name: None for name in ("load", "trial") if name in factors}
     with pytest.raises(InputError) as caught:
-        plan(factors)
+        plan(factors, **sections)
     assert message in str(caught.value)
     assert str(caught.value).startswith("study.yaml:")
