@@ -37,11 +37,13 @@ def command(
     from loadstone.report import history
 
     place = store or results / stores.FOLDER
-    folders = sorted(file.parent for file in results.glob(f"{study or '*'}/*/plan.json"))
+    # The name of a study with parts stands for all of them.
+    chosen = [each for each in stores.runs_in(results) if study in (None, *stores.names_of(each))]
     with writing(place):
-        problems = stores.collect(folders, place)
+        problems = stores.collect(chosen, place)
     rows, unread = stores.read(place)
-    found = series([row for row in rows if study in (None, row.study)])
+    wanted = {study, *(stores.names_of(each)[0] for each in chosen)}
+    found = series([row for row in rows if study is None or row.study in wanted])
     if not found:
         known = sorted({row.study for row in rows})
         what = f"no result of {study!r}" if study else "no result"

@@ -156,7 +156,7 @@ def print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool = F
     failures = runs.conclude(plan, ledger)
     with recording(ledger.folder):
         index = page.build(ledger.folder)
-        store.add(ledger.folder, ledger.folder.parent.parent / store.FOLDER)
+        store.add(ledger.folder, store.beside(ledger.folder))
     if json:
         found = {"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures}
         print_json({**found, **({"gates": [asdict(each) for each in gated]} if gated else {})})

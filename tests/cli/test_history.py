@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from loadstone.analysis.history import store
 from loadstone.experiments.commit import commit_of
 from tests.cli.conftest import RunCommand
 from tests.synthetic import Synthetic
@@ -90,6 +91,28 @@ def test_what_is_collected_is_not_read_again(say: RunCommand, results: Path) -> 
     assert {file: file.stat().st_ctime_ns for file in store.iterdir()} == before
 
 
+def test_runs_of_parts_are_found_by_the_name_of_their_study_and_by_their_own(say: RunCommand, tmp_path: Path) -> None:
+    for run in ("20260102-030405", "20260103-030405"):
+        folder = tmp_path / "results" / "paper" / run
+        for part in ("one", "two"):
+            made = Synthetic(name=f"paper-{part}", rates=[100.0]).write(tmp_path / "made" / run)
+            shutil.copytree(made, folder / part)
+        (folder / "parts.json").write_text(json.dumps({"parts": ["one", "two"]}))
+    store.add(folder / "one", store.beside(folder / "one"))
+    files = list((tmp_path / "results" / "history.parquet").iterdir())
+    assert [file.name[:25] for file in files] == ["paper-one-20260103-030405"]
+    before = files[0].stat().st_ino
+    for name, studies in (("paper", {"paper-one", "paper-two"}), ("paper-two", {"paper-two"})):
+        code, text, complaint = say("history", name, "--json")
+        assert code == 0, complaint
+        found = json.loads(text)["series"]
+        assert {series["study"] for series in found} == studies
+        assert {tuple(row["run"] for row in series["rows"]) for series in found} == {
+            ("20260102-030405", "20260103-030405")
+        }
+    assert files[0].stat().st_ino == before, "it was there"
+
+
 def test_another_machine_is_marked(say: RunCommand, results: Path) -> None:
     for number in range(5, 9):
         file = results / "shop" / f"2026010{number}-030405" / "provenance.json"
@@ -105,6 +128,9 @@ def test_a_study_without_results_is_named(say: RunCommand, results: Path) -> Non
     code, _, complaint = say("history", "shpo")
     assert code == 2 and "no result of 'shpo'" in complaint
     assert say("history", "--results", "nowhere")[0] == 2
+    for path in ("/shop", "sh*p"):
+        code, _, complaint = say("history", path)
+        assert code == 2 and f"no result of '{path}'" in complaint
 
 
 def test_the_commit_is_that_of_the_studys_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from statistics import NormalDist, fmean, stdev
 from typing import Any
 
@@ -13,6 +14,7 @@ from loadstone.analysis import summary
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model import parts
 from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
@@ -26,7 +28,7 @@ class HistoryRow(TableRow, name="history"):
 
     study: str
     run: str
-    """The name of the run's folder: when it was started, in UTC."""
+    """The name of the run's folder: when it was started, in UTC. Of a part, that of the folder with all parts."""
     started: str
     """RFC 3339."""
     treatment: str
@@ -60,7 +62,7 @@ def of_run(run: RunFolder) -> list[HistoryRow]:
     facts = run.provenance.document
     about: dict[str, Any] = {
         "study": run.name,
-        "run": run.folder.name,
+        "run": dated(run.folder).name,
         "started": min((trial.started for trial in run.trials), default=""),
         "slo": str(run.objective) if run.objective is not None else "",
         "loadstone": str(facts.get("loadstone", "unknown")),
@@ -76,7 +78,12 @@ def file_name(run: RunFolder) -> str:
     """The name of the run's file in a store: no other run has it, wherever it ran."""
     facts = run.provenance.document
     origin = f"{facts.get('time')}{facts.get('host')}{run.plan.application_digest}"
-    return f"{run.name}-{run.folder.name}-{hashlib.sha256(origin.encode()).hexdigest()[:8]}.parquet"
+    return f"{run.name}-{dated(run.folder).name}-{hashlib.sha256(origin.encode()).hexdigest()[:8]}.parquet"
+
+
+def dated(folder: Path) -> Path:
+    """The folder that is named by when a run was started: the run's own, of a part's run that with all parts."""
+    return folder.parent if (folder.parent / parts.FILE).exists() else folder
 
 
 def _machine(host: dict[str, Any]) -> str:

@@ -12,13 +12,31 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from loadstone.analysis.history.rows import HistoryRow, file_name, of_run
+from loadstone.analysis.history.rows import HistoryRow, dated, file_name, of_run
 from loadstone.analysis.run import open_run
 from loadstone.analysis.schema import rows, schema_of, table
 from loadstone.model.errors import InputError
 
 FOLDER = "history.parquet"
 """Beside the folders of studies in ``results/``."""
+
+
+def beside(folder: Path) -> Path:
+    """The store of the results that a run folder is among."""
+    return dated(folder).parent.parent / FOLDER
+
+
+def runs_in(results: Path) -> list[Path]:
+    """The run folders of all studies below ``results``, and those of the parts of studies that have them."""
+    whole = [file.parent for file in sorted(results.glob("*/*/plan.json"))]
+    inside = [file.parent for file in sorted(results.glob("*/*/*/plan.json"))]
+    return [*whole, *(folder for folder in inside if dated(folder) != folder)]
+
+
+def names_of(folder: Path) -> tuple[str, str]:
+    """The study that a run folder's results are filed under, and the one whose folder it is in: that of a part's."""
+    study = dated(folder).parent.name
+    return (study if dated(folder) == folder else f"{study}-{folder.name}"), study
 
 
 def add(folder: Path, store: Path) -> Path | None:
@@ -43,7 +61,7 @@ def collect(folders: Sequence[Path], store: Path) -> list[str]:
     there = {(file.name.rsplit("-", 1)[0], file.stat().st_mtime_ns) for file in store.glob("*.parquet")}
     problems = []
     for folder in folders:
-        if (f"{folder.parent.name}-{folder.name}", _changed(folder)) in there:
+        if (f"{names_of(folder)[0]}-{dated(folder).name}", _changed(folder)) in there:
             continue
         try:
             add(folder, store)
