@@ -6,13 +6,16 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist
 from typing import Any
+
+from scipy.special import stdtrit
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import summary
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
+from loadstone.analysis.statistics.mean import mean
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model import parts
 from loadstone.model.records.bounds import only_bounded
@@ -38,7 +41,7 @@ class HistoryRow(TableRow, name="history"):
     """The load of a latency: requests/s, or clients of a closed loop."""
     value: float
     low: float | None
-    """The ends of the 95 % interval; null where a single trial gives none."""
+    """The ends of the 95 % interval; null where there are fewer than three trials at a fixed load."""
     high: float | None
     trials: int
     slo: str
@@ -51,10 +54,11 @@ class HistoryRow(TableRow, name="history"):
 
     @property
     def log_sd(self) -> float | None:
-        """The standard deviation of the logarithm of the value, as its interval says it."""
+        """The standard deviation of the logarithm of the value, as its interval says it: a latency's by Student's t."""
         if not (self.low and self.high):
             return None
-        return math.log(self.high / self.low) / (2 * _Z)
+        reach = _Z if self.load is None else float(stdtrit(self.trials - 1, (1 + bp.CREDIBLE) / 2))
+        return math.log(self.high / self.low) / (2 * reach)
 
 
 def of_run(run: RunFolder) -> list[HistoryRow]:
@@ -115,10 +119,10 @@ def _latency(
 ) -> Iterator[dict[str, Any]]:
     """The geometric mean over repetitions; its interval is of the mean, by the spread of the repetitions."""
     column = f"{quantity}_ms"
-    logs = [math.log(value) for row in rows if (value := getattr(row, column))]
-    if not logs or any(only_bounded(row, column) for row in rows):  # a mean of the others would be too low
+    values = [value for row in rows if (value := getattr(row, column))]
+    if not values or any(only_bounded(row, column) for row in rows):  # a mean of the others would be too low
         return
-    mean, around = fmean(logs), stdev(logs) / math.sqrt(len(logs)) if len(logs) > 2 else None
-    low, high = (math.exp(mean + sign * _Z * around) if around is not None else None for sign in (-1, 1))
-    found = {"load": load, "value": math.exp(mean), "low": low, "high": high, "trials": len(logs)}
-    yield {"treatment": treatment.label, "quantity": quantity, **found}
+    found = mean(values)
+    low, high = (found.low, found.high) if len(values) > 2 else (None, None)
+    about = {"treatment": treatment.label, "quantity": quantity, "load": load}
+    yield about | {"value": found.value, "low": low, "high": high, "trials": len(values)}

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pytest
+from scipy import stats
+
 from loadstone.analysis.history import rows
 from loadstone.analysis.run import open_run
 from tests.synthetic import Synthetic
@@ -18,3 +22,12 @@ def test_a_percentile_is_there_where_it_is_known_in_every_trial(tmp_path: Path) 
     trials = tuple(bounded if row is slow else row for row in run.trials)
     found = {(row.load, row.quantity) for row in rows.of_run(replace(run, trials=trials))}
     assert found == {(200.0, "p50"), (200.0, "p99"), (500.0, "p50"), (2000.0, "p50")}
+
+
+def test_the_interval_of_a_latency_holds_for_as_few_repetitions_as_there_are(tmp_path: Path) -> None:
+    run = open_run(Synthetic(rates=[200], repetitions=3).write(tmp_path))
+    p99 = next(row for row in rows.of_run(run) if row.quantity == "p99")
+    logs = np.log([row.p99_ms for row in run.trials])
+    error = logs.std(ddof=1) / np.sqrt(3)
+    assert np.log([p99.low, p99.high]) == pytest.approx(stats.t.interval(0.95, 2, logs.mean(), error))
+    assert p99.log_sd == pytest.approx(error)
