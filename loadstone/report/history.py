@@ -47,7 +47,7 @@ def titles(found: Sequence[RunSeries]) -> list[str]:
 
 def _title(series: RunSeries) -> str:
     """``P99 of scaling=vertical at 150 req/s``; ``Capacity of scaling=vertical, P99 ≤ 50 ms, 99 % completed``."""
-    at = f" at {format.number(series.load)} req/s" if series.load is not None else ""
+    at = f" at {format.load_of(series.load, series.clients)}" if series.load is not None else ""
     slo = f", {_TIME.sub(_SPACED, series.slo.replace('<=', '≤'))}" if series.slo else ""
     name = figures.name(series)
     return f"{name[:1].upper()}{name[1:]} of {series.treatment}{at}{slo}"

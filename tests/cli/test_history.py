@@ -113,6 +113,17 @@ def test_runs_of_parts_are_found_by_the_name_of_their_study_and_by_their_own(say
     assert files[0].stat().st_ino == before, "it was there"
 
 
+def test_a_load_of_clients_is_named_so(say: RunCommand, tmp_path: Path) -> None:
+    folder = Synthetic(name="shop", rates=[16.0]).write(tmp_path / "results")
+    for file in (folder / "trials").glob("*/trial.json"):
+        trial = json.loads(file.read_text())
+        trial["row"] |= {"clients": 16, "rate": 0.0}
+        file.write_text(json.dumps(trial))
+    (folder / "trials.parquet").unlink()
+    text = say("history", "shop")[1]
+    assert "P99 of hotel-reservation at 16 clients" in text and "req/s" not in text
+
+
 def test_another_machine_is_marked(say: RunCommand, results: Path) -> None:
     for number in range(5, 9):
         file = results / "shop" / f"2026010{number}-030405" / "provenance.json"

@@ -39,6 +39,8 @@ class HistoryRow(TableRow, name="history"):
     """``capacity`` or ``breaking point`` in requests/s; ``p50`` or ``p99`` in ms, at a fixed load."""
     load: float | None
     """The load of a latency: requests/s, or clients of a closed loop."""
+    clients: int | None
+    """Those of a closed loop; null elsewhere, and in files of earlier releases."""
     value: float
     low: float | None
     """The ends of the 95 % interval; null where there are fewer than three trials at a fixed load."""
@@ -102,6 +104,7 @@ def _of_treatment(treatment: TreatmentSummary) -> Iterator[dict[str, Any]]:
                     "treatment": treatment.label,
                     "quantity": quantity,
                     "load": None,
+                    "clients": None,
                     "value": each.value,
                     "low": each.low,
                     "high": each.high,
@@ -124,5 +127,5 @@ def _latency(
         return
     found = mean(values)
     low, high = (found.low, found.high) if len(values) > 2 else (None, None)
-    about = {"treatment": treatment.label, "quantity": quantity, "load": load}
+    about = {"treatment": treatment.label, "quantity": quantity, "load": load, "clients": rows[0].clients}
     yield about | {"value": found.value, "low": low, "high": high, "trials": len(values)}

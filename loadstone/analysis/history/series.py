@@ -31,6 +31,11 @@ class RunSeries:
     """The places of the runs whose machine is another one than the run's before."""
 
     @property
+    def clients(self) -> int | None:
+        """Those of a closed loop, of which ``load`` is the number; None where it is requests/s."""
+        return self.rows[-1].clients
+
+    @property
     def unit(self) -> str:
         """The unit of its values."""
         return "ms" if self.quantity in ("p50", "p99") else "req/s"
