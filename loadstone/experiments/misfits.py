@@ -1,5 +1,4 @@
-"""What of a study does not fit its application: names of services, workloads, datasets and tasks it does not have; and
-treatments that results could not tell apart."""
+"""What of a study does not fit its application: names of services, workloads, datasets and tasks it does not have."""
 
 from __future__ import annotations
 
@@ -10,8 +9,6 @@ from loadstone.model import proxy
 from loadstone.model.application import Application, Resources
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.dataset import is_path
-from loadstone.model.errors import Problem
-from loadstone.model.factors import Varied
 from loadstone.model.load import SCRIPT
 from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
@@ -118,20 +115,3 @@ def unequal_environments(studies: Sequence[Study], treatments: Sequence[Treatmen
         if not limits[baseline] & limits[name]:
             text = f"{baseline!r} and {name!r} have no limits in common; environments are compared on equal resources,"
             yield place, f"{text} scaling and vm.cpus"
-
-
-def indistinct(varied: Sequence[Varied], treatments: Sequence[Treatment]) -> Iterator[Problem]:
-    """Treatments that are what one before them is, or are called so; trials go by the one, reports by the other."""
-    first: dict[str, int] = {}
-    for place, treatment in enumerate(treatments):
-        same, alike = (first.setdefault(key, place) for key in (treatment.id, treatment.label))
-        before = same if same != place else alike
-        if before == place:
-            continue
-        levels, others = varied[place].levels, varied[before].levels
-        factor = next((name for name, level in levels.items() if level != others[name]), "")
-        name, other = treatment.levels.get(factor), treatments[before].levels.get(factor)
-        text = f"level {name!r} makes the same treatment as level {other!r}; keep one of them"
-        if same == place:
-            text = f"two levels that differ are called {name!r}; give each a name of its own: {{name: ..., ...}}"
-        yield varied[place].document.problem(("factors", factor), text)

@@ -235,7 +235,6 @@ def make_plan(document: Document, load: Loader | None = None) -> Plan:
     factors.refuse(factors.alike(document, study, treatments))
     unequal = misfits.unequal_environments([each.study for each in varied], treatments)
     factors.refuse([varied[place].document.problem(("environment",), text) for place, text in unequal])
-    factors.refuse(misfits.indistinct(varied, treatments))
     first = _loaded(varied[0].document, varied[0].study, load)
     of_first = {"load": owns[0].study.load, "cluster": owns[0].study.cluster, "workloads": {}}
     study = study.model_copy(update=of_first)

@@ -81,10 +81,14 @@ def alike(document: Document, study: Study, treatments: Sequence[Treatment]) -> 
                 continue
             factor = next(name for name, level in combinations[place].items() if level != combinations[first][name])
             where = ("factors", factor, combinations[place][factor])
-            level = f"level {treatment.levels[factor]!r}"
-            same = treatment.id == treatments[first].id
-            text = f"{level} is given twice, in other words" if same else f"{level} is another one's name too"
-            yield document.problem(where, f"{text}; " + ("remove one" if same else "give each a name of its own"))
+            name, other = treatment.levels[factor], treatments[first].levels[factor]
+            if treatment.id != treatments[first].id:
+                text = f"two levels that differ are called {name!r}; give each a name of its own: {{name: ..., ...}}"
+            elif name == other:
+                text = f"level {name!r} is given twice, in other words; remove one"
+            else:
+                text = f"level {name!r} makes the same treatment as level {other!r}; remove one"
+            yield document.problem(where, text)
             break
 
 

@@ -140,10 +140,13 @@ EMULATED = {"infrastructure": "namespaces"}
         ),
         ({"delays": [{"geo": "5ms"}, {"geo": "5000us"}]}, "factors.delays.1: level 'geo:5ms' is given twice, in other"),
         ({"environment": ["bare", None]}, "factors.environment.1: level 'bare' is given twice, in other words"),
-        ({"load.timeout": ["5s", "5000ms"]}, "factors.load.timeout.1: level '5000ms' is given twice, in other words"),
+        (
+            {"load.timeout": ["5s", "5000ms"]},
+            "factors.load.timeout.1: level '5000ms' makes the same treatment as level '5s'; remove one",
+        ),
         (
             {"traces": [{"sample": "1%", "forward": f"127.0.0.1:{port}"} for port in (1, 2)]},
-            "factors.traces.1: level 'sample:1%' is another one's name too; give each a name of its own",
+            "factors.traces.1: two levels that differ are called 'sample:1%'; give each a name of its own",
         ),
     ],
 )
