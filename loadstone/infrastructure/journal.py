@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from loadstone import plugins
 from loadstone.model.base import Model, did_you_mean
-from loadstone.model.errors import DeploymentError, InputError, disk_error
+from loadstone.model.errors import DeploymentError, InputError, PreflightError, disk_error
 
 
 class JournalEntry(Model):
@@ -92,7 +92,10 @@ def save(entry: JournalEntry) -> None:
     except OSError as error:
         if partial is not None:
             partial.unlink(missing_ok=True)
-        raise (disk_error(state_folder(), error) or error) from error
+        raise disk_error(state_folder(), error) or PreflightError(
+            f"the journal cannot be written: {error.filename or state_folder()}: {error.strerror}",
+            "give rights there, or name another folder in LOADSTONE_STATE",
+        ) from error
 
 
 def load(name: str) -> JournalEntry | None:
