@@ -20,7 +20,10 @@ def read(cluster: Cluster) -> Inventory:
         return inventory.model_copy(update={"ssh": ssh_options(inventory.ssh.config)})
     options = ssh_options()
     hosts = {name: InventoryHost(address=_address(name, options.config)) for name in cluster.hosts}
-    return Inventory(version=1, ssh=options, hosts=hosts)
+    found = Inventory(version=1, ssh=options, hosts=hosts)
+    if wrong := [f"cluster.hosts: {path[-1]}: {message}" for path, message in found.findings()]:
+        raise InputError("\n".join(wrong))
+    return found
 
 
 def ssh_options(config: str | None = None) -> SshOptions:

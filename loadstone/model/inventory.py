@@ -42,7 +42,7 @@ class Inventory(Model):
     hosts: Annotated[dict[HostName, InventoryHost], Field(min_length=1)]
 
     def findings(self) -> Iterator[Finding]:
-        """A machine that is listed twice would count as two."""
+        """What would make two nodes of one machine, or two machines of one name."""
         first: dict[str, str] = {}
         for name, host in self.hosts.items():
             if (other := first.setdefault(host.address, name)) != name:
@@ -50,3 +50,6 @@ class Inventory(Model):
                     ("hosts", name),
                     f"{host.address} is the address of {other}; list each machine once, with its roles",
                 )
+        if "client" in self.hosts and not any("client" in host.roles for host in self.hosts.values()):
+            message = "the machine that starts the study generates the load, and is called so; choose another name"
+            yield ("hosts", "client"), message

@@ -10,7 +10,7 @@ import pytest
 from loadstone.infrastructure import inventories
 from loadstone.infrastructure.machines import connect
 from loadstone.model.cluster import Cluster, Reach
-from loadstone.model.errors import PreflightError
+from loadstone.model.errors import InputError, PreflightError
 
 HOSTS = "hosts:\n  worker-1: {address: 10.0.0.1}\n"
 
@@ -58,3 +58,11 @@ def test_a_machine_without_ssh_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         inventories.read(Cluster(infrastructure="hosts", hosts=["node-1"]))
     with missing:
         connect("node-1", Reach(transport="ssh", options={"host": "node-1"})).facts()
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="needs openssh-client")
+def test_two_names_of_one_machine_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("config").write_text("Host node-1 node-2\n  HostName 127.0.0.1\n")
+    monkeypatch.setenv("LOADSTONE_SSH_CONFIG", "config")
+    with pytest.raises(InputError, match=r"cluster\.hosts: node-2: 127\.0\.0\.1 is the address of node-1"):
+        inventories.read(Cluster(infrastructure="hosts", hosts=["node-1", "node-2"]))

@@ -50,3 +50,13 @@ def test_a_machine_that_is_listed_twice_is_refused() -> None:
         InputError, match=r"hosts\.yaml:3: hosts\.b: 10\.0\.0\.1 is the address of a; list each machine once"
     ):
         Document(twice, "hosts.yaml").parse(Inventory)
+
+
+def test_no_worker_has_the_name_of_the_machine_that_generates_the_load() -> None:
+    text = "hosts:\n  client: {address: 10.0.0.1}\n"
+    with pytest.raises(
+        InputError, match=r"hosts\.yaml:2: hosts\.client: the machine that starts the study .* choose an"
+    ):
+        Document(text, "hosts.yaml").parse(Inventory)
+    generates = f"{text}  load: {{address: 10.0.0.2, roles: [client]}}\n"
+    assert list(Document(generates, "hosts.yaml").parse(Inventory).hosts) == ["client", "load"]
