@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from loadstone import plugins
 from loadstone.model.base import Model, did_you_mean
-from loadstone.model.errors import DeploymentError, InputError, PreflightError, disk_error
+from loadstone.model.errors import DeploymentError, InputError, Interrupted, LoadstoneError, PreflightError, disk_error
 
 
 class JournalEntry(Model):
@@ -117,7 +117,8 @@ def forget(name: str) -> None:
 def remove_all(names: list[str] | None = None) -> list[str]:
     """Undo the entries of these names with the clusters made for them, or all; returns what was removed, as sentences.
 
-    Raises InputError for a name that the journal does not have.
+    What cannot be undone keeps nothing else from it. Raises what it failed by, with what was removed; InputError for a
+    name that the journal does not have.
     """
     known = {entry.name: entry for entry in entries()}
     for name in names or []:
@@ -129,14 +130,24 @@ def remove_all(names: list[str] | None = None) -> list[str]:
     machines = [entry.name for entry in known.values() if entry.name in wanted and "machines" in entry.facts]
     on_them = {entry.name for entry in known.values() if any(map(entry.reached_by, machines))}
     chosen = [entry for entry in known.values() if entry.name in wanted | on_them or entry.cluster in wanted]
-    sentences = []
+    sentences: list[str] = []
+    failures: list[LoadstoneError] = []
     for entry in sorted(chosen, key=lambda entry: entry.layer == "infrastructure"):
         within = entry.cluster and (entry.cluster in wanted or entry.cluster not in known)
         if within or entry.name in on_them:
             forget(entry.name)
             sentences.append(entry.name)
-        else:
+            continue
+        try:
             sentences += plugins.find(entry.layer, entry.implementation).undo(entry)
+        except Interrupted:
+            raise
+        except LoadstoneError as error:
+            failures.append(error)
+    if len(failures) == 1 and not sentences:
+        raise failures[0]
+    if failures:
+        raise DeploymentError("\n".join([*map(str, failures), *(f"removed {sentence}" for sentence in sentences)]))
     return sentences
 
 

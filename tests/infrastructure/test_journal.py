@@ -139,3 +139,30 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "file" / "state"))
     with pytest.raises(PreflightError, match=r"the journal cannot be written: .*/file/state: .*\n.*LOADSTONE_STATE"):
         deployment("a")
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lost(Undoes):
+        """Fails where its host is lost."""
+
+        @classmethod
+        def undo(cls, entry: JournalEntry) -> list[str]:
+            if entry.name.startswith("lost"):
+                raise DeploymentError(f"{entry.name}: it cannot be reached", "`loadstone down` tries again")
+            return super().undo(entry)
+
+    monkeypatch.setattr(plugins, "find", lambda layer, name: Lost)
+    for name in ("lost-1", "near", "lost-2"):
+        deployment(name)
+    cluster("far-machines")
+    with pytest.raises(DeploymentError) as failed:
+        journal.remove_all()
+    assert str(failed.value).splitlines() == [
+        "lost-1: it cannot be reached",
+        "  `loadstone down` tries again",
+        "lost-2: it cannot be reached",
+        "  `loadstone down` tries again",
+        "removed near by swarm",
+        "removed far-machines by namespaces",
+    ]
+    assert [entry.name for entry in journal.entries()] == ["lost-1", "lost-2"]
