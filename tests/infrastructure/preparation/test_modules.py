@@ -57,6 +57,43 @@ def test_lines_of_swap_become_marked_comments_and_come_back(monkeypatch: pytest.
     assert swap.without_swap(off) == off and swap.with_swap(off) == table
 
 
+class Swapping:
+    """Ansible's module, with what it runs."""
+
+    check_mode = False
+    ran: ClassVar[list[str]] = []
+    state: ClassVar[str] = "off"
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.params = {"state": self.state}
+
+    def run_command(self, command: list[str], **_: object) -> None:
+        self.ran.append(" ".join(command))
+
+    def exit_json(self, **_: object) -> None:
+        pass
+
+
+def test_swap_comes_back_in_its_order_and_with_its_priorities(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    swap = module("loadstone_swap", monkeypatch)
+    record: Any = sys.modules["ansible.module_utils.loadstone_record"]
+    monkeypatch.setattr(record, "FILE", str(tmp_path / "record.json"))
+    for name, file in (("SWAPS", tmp_path / "swaps"), ("TABLE", tmp_path / "fstab")):
+        monkeypatch.setattr(swap, name, str(file))
+    monkeypatch.setattr(swap, "AnsibleModule", Swapping)
+    monkeypatch.setattr(Swapping, "ran", [])
+    head = "Filename\t\t\tType\t\tSize\tUsed\tPriority\n"
+    there = "/a                 file\t1\t0\t-3\n/dev/sda2  partition\t1\t0\t-2\n/dev/zram0 partition\t1\t0\t100\n"
+    (tmp_path / "swaps").write_text(head + there)
+    swap.main()
+    (tmp_path / "swaps").write_text(head)
+    monkeypatch.setattr(Swapping, "state", "restored")
+    swap.main()
+    assert Swapping.ran[3:] == ["swapon -p 100 /dev/zram0", "swapon /dev/sda2", "swapon /a"]
+    assert sorted(Swapping.ran[:3]) == ["swapoff /a", "swapoff /dev/sda2", "swapoff /dev/zram0"]
+    assert record.read("swap") is None
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o644])
 def test_the_table_keeps_its_readers_and_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: int) -> None:
     swap = module("loadstone_swap", monkeypatch)

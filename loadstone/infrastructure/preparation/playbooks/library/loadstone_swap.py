@@ -14,10 +14,20 @@ KEY = "swap"
 MARK = "# loadstone: "
 
 
-def active() -> list[str]:
-    """Files and devices that are swapped to."""
+def active() -> dict[str, int]:
+    """Files and devices that are swapped to, with their priorities; those below 0 are the kernel's."""
     with open(SWAPS, encoding="utf-8") as swaps:
-        return [line.split()[0] for line in swaps.read().splitlines()[1:]]
+        lines = [line.split() for line in swaps.read().splitlines()[1:]]
+    return {line[0]: int(line[-1]) for line in lines}
+
+
+def commands(switched: dict[str, int], off: bool) -> list[list[str]]:
+    """What turns them off or on, the first that is swapped to first."""
+    names = sorted(switched, key=lambda name: -switched[name])
+    if off:
+        return [["swapoff", name] for name in names]
+    given = {name: ["-p", str(priority)] for name, priority in switched.items() if priority >= 0}
+    return [["swapon", *given.get(name, []), name] for name in names]
 
 
 def table() -> str:
@@ -54,15 +64,16 @@ def main() -> None:
     module = AnsibleModule(states, supports_check_mode=True)
     off, before = module.params["state"] == "off", table()
     after = without_swap(before) if off else with_swap(before)
-    recorded = record.read(KEY) or []
-    switched = active() if off else [each for each in recorded if each not in active()]
+    recorded = record.read(KEY) or {}
+    there = active()
+    switched = there if off else {name: priority for name, priority in recorded.items() if name not in there}
     if not module.check_mode:
         if off and switched:
-            record.write(KEY, sorted({*recorded, *switched}))
+            record.write(KEY, {**switched, **recorded})
         if after != before:
             write(after)
-        for each in switched:
-            module.run_command(["swapoff" if off else "swapon", each], check_rc=True)
+        for command in commands(switched, off):
+            module.run_command(command, check_rc=True)
         if not off:
             record.write(KEY, None)
     on_off = "off" if off else "on"
