@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from loadstone.cli.app import Json, Overrides, Parts, Scale, StudyFile, out, print_json, warn
@@ -92,7 +93,7 @@ def _sized(plan: Plan, trials: float, seconds: float | None) -> str:
 
 
 def _print_treatments(treatments: Sequence[Treatment]) -> None:
-    table = Table("treatment", *treatments[0].levels, "id", box=None, header_style="bold")
+    table = Table("treatment", *map(escape, treatments[0].levels), "id", box=None, header_style="bold")
     for number, treatment in enumerate(treatments, 1):
-        table.add_row(str(number), *treatment.levels.values(), treatment.id)
+        table.add_row(str(number), *map(escape, treatment.levels.values()), treatment.id)
     out.print(table)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 
 from loadstone.cli.app import err
@@ -82,10 +83,10 @@ class Display(Listener):
         row = record.row
         style = _STYLES[record.outcome.verdict]
         treatment = f"{row.treatment}  " if self._trial and self._trial.treatment.levels else ""
-        what = f"{treatment}{record.outcome.phase:<7} {format.load_of(row.rate, row.clients):>14}"
+        what = f"{escape(treatment)}{record.outcome.phase:<7} {format.load_of(row.rate, row.clients):>14}"
         verdict = f"[{style}]{record.outcome.verdict:<8}[/]"
         self._console.print(
-            f"{self._clock()} trial {row.order:>3}  {what}  {verdict}  {_numbers(row)}{self._time_left()}"
+            f"{self._clock()} trial {row.order:>3}  {what}  {verdict}  {escape(_numbers(row))}{self._time_left()}"
         )
         if record.outcome.verdict == "invalid":
             for reason in row.reasons:
@@ -96,7 +97,7 @@ class Display(Listener):
             return
         load = f"{self._trial.phase} {format.load_of(self._trial.rate, self._trial.clients)}: " if self._trial else ""
         left = self._about_left() if self._trial else ""
-        self._status.update(f"{load}{self._step}{detail}{left}")
+        self._status.update(f"{load}{escape(self._step)}{detail}{left}")
 
     def _clock(self) -> str:
         return f"[dim]{format.clock(time.monotonic() - self._began):>7}[/]"

@@ -1,0 +1,41 @@
+"""Plans and progress of studies whose names, numbers and steps are unusual."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from rich.console import Console
+
+from loadstone.cli.progress import Display
+from loadstone.experiments.durations import Outlook
+from loadstone.experiments.ledger import FinishedTrial
+from loadstone.experiments.next_trial import Outcome
+from loadstone.experiments.schedule import fixed_trials
+from tests.cli.conftest import RunCommand
+from tests.experiments.fakes import STUDY, write_study
+from tests.support.plans import read_plan
+from tests.trial_rows import row_of
+
+BRACKETS = STUDY.replace(
+    "{scaling: [baseline, unlimited]}",
+    '{"[/b]": [{name: "[/old]", load.timeout: 1s}, {name: "[red]", load.timeout: 2s}]}',
+)
+
+
+def test_names_with_brackets_are_shown_as_they_are(say: RunCommand, tmp_path: Path) -> None:
+    study = write_study(tmp_path, BRACKETS)
+    code, text, complaint = say("plan", str(study))
+    assert code == 0, complaint
+    assert "[/b]" in text and "[/old]" in text and "[red]" in text
+    for trial in fixed_trials(read_plan(study)[1]):
+        outcome = Outcome(trial.rate, trial.phase, "not held")
+        reasons = ["broke at 0.4 s: too slow", "failed: 3 x [/broken]"]
+        row = row_of(trial, "not held", aborted_at_s=0.4, reasons=reasons)
+        file = io.StringIO()
+        with Display(Console(file=file, width=200, force_terminal=True)) as display:
+            display.trial_started(trial, Outlook(2, 10.0, 20.0))
+            display.step("tuning [/here]")
+            display.trial_finished(FinishedTrial(trial.id, trial.treatment.id, 1, outcome, row))
+        assert trial.treatment.label in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue())
