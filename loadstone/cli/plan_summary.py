@@ -6,13 +6,15 @@ from loadstone.experiments.plan import Plan
 from loadstone.model.base import plural
 from loadstone.model.load import Closed
 from loadstone.model.trial_settings import TrialSettings
+from loadstone.model.units import format_share
 
 
 def load_summary(plan: Plan) -> str:
     """``3 fixed rates x 10 repetitions under p99 <= 200ms``, for example."""
     load = plan.study.load
     if load.capacity is not None:
-        return f"searches the capacity under {load.capacity.slo}, the breaking point to +-{load.capacity.precision:.0%}"
+        precision = format_share(load.capacity.precision)
+        return f"searches the capacity under {load.capacity.slo}, the breaking point to +-{precision}"
     trial = plan.study.trial
     repeated = (
         plural(trial.least, "repetition") if trial.least == trial.most else f"{trial.least} to {trial.most} repetitions"

@@ -137,6 +137,7 @@ def search_settings(plan: Plan, treatment: Treatment) -> Search:
     assert capacity is not None
     return Search(
         start=capacity.start,
+        lowest=min(Search.lowest, capacity.start),
         highest=capacity.highest,
         precision=capacity.precision,
         fine_s=own.trial.duration,

@@ -6,6 +6,7 @@ import io
 import re
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from loadstone.cli.progress import Display
@@ -14,7 +15,7 @@ from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.schedule import fixed_trials
 from tests.cli.conftest import RunCommand
-from tests.experiments.fakes import STUDY, write_study
+from tests.experiments.fakes import SEARCH, STUDY, write_study
 from tests.support.plans import read_plan
 from tests.trial_rows import row_of
 
@@ -39,3 +40,13 @@ def test_names_with_brackets_are_shown_as_they_are(say: RunCommand, tmp_path: Pa
             display.step("tuning [/here]")
             display.trial_finished(FinishedTrial(trial.id, trial.treatment.id, 1, outcome, row))
         assert trial.treatment.label in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("precision: 2.5%", "to +-2.5%: about"), ("precision: 10%", "to +-10%: about"), ("start: 0.5", "to +-5%: about")],
+)
+def test_a_search_is_planned_as_it_is_given(say: RunCommand, tmp_path: Path, given: str, shown: str) -> None:
+    code, text, complaint = say("plan", str(write_study(tmp_path, SEARCH.replace("start: 100", given))))
+    assert code == 0, complaint
+    assert shown in text
