@@ -75,9 +75,11 @@ def of_run(
         overrides, scale, only = begun.overrides, begun.scale, only or begun.chosen
     else:
         document = Document.read(given)
-        found = runs.newest(results, str(document.data.get("name")))
+        for assignment in overrides:  # also now: it may be the name
+            document.override(assignment)
+        name = str(document.data.get("name"))
+        found = runs.newest(results, name)
         if found is None:
-            name = document.data.get("name")
             raise InputError(f"no run of {name} in {results}/ to resume; leave --resume out to start one")
         folder = found
     plans = read_plans(document, overrides, only, scale)

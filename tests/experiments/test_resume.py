@@ -57,6 +57,16 @@ def test_in_place_of_a_trial_that_was_moved_away_another_is_run_and_none_is_lost
         assert {file: file.stat().st_ino for file in files} == files
 
 
+def test_the_run_that_is_resumed_is_of_the_name_that_an_override_gives(tmp_path: Path) -> None:
+    file, results = str(write_study(tmp_path)), tmp_path / "results"
+    (begun,) = sessions.of_study(results, file, ["name=renamed"], [], None)
+    folder = begun.create(provenance())
+    (again,) = sessions.of_run(results, file, ["name=renamed"], [], None)
+    assert again.ledger is not None and again.ledger.folder == folder
+    with pytest.raises(InputError, match="no run of tiny-study in .*results/ to resume"):
+        sessions.of_run(results, file, [], [], None)
+
+
 class Killed(BaseException):
     """Ends what runs, as a signal that nobody can catch."""
 
