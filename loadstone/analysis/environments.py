@@ -91,7 +91,8 @@ def percentiles(run: RunFolder) -> list[EnvironmentPercentileRow]:
 
 def _curve(run: RunFolder, trials: list[TrialRow]) -> Iterator[EnvironmentPercentileRow]:
     first = trials[0]
-    curves = [curve for trial in trials if (curve := _spectrum(run, trial))]
+    # One in which nothing was answered well has no percentile to show, so no curve has any.
+    curves = [curve for trial in trials if (curve := _spectrum(run, trial)) is not None]
     for percentile in sorted(set.intersection(*map(set, curves)) if curves else ()):
         found = mean([curve[percentile] for curve in curves])
         several = len(curves) > 1
@@ -109,12 +110,14 @@ def _curve(run: RunFolder, trials: list[TrialRow]) -> Iterator[EnvironmentPercen
         )
 
 
-def _spectrum(run: RunFolder, trial: TrialRow) -> dict[float, float]:
-    """Latency in ms by percentile, as far as there is at least one request above it."""
+def _spectrum(run: RunFolder, trial: TrialRow) -> dict[float, float] | None:
+    """Latency in ms by percentile, as far as there is at least one request above it; None without a summary."""
     summary = run.summary(trial.trial_id)
+    if summary is None:
+        return None
     count = trial.completed if trial.clients is not None else trial.offered
     found = {}
-    for percentile, intended, service in summary.spectrum if summary is not None else ():
+    for percentile, intended, service in summary.spectrum:
         value = intended if trial.clients is None else service
         if value and (100 - percentile) / 100 * (count or 0) >= 1:
             found[percentile] = value

@@ -127,6 +127,17 @@ def test_a_curve_is_the_mean_over_runs_with_its_interval(tmp_path: Path) -> None
     assert (100 - last) / 100 * offered >= 1
 
 
+def test_a_run_in_which_nothing_was_answered_leaves_its_treatment_without_a_curve(tmp_path: Path) -> None:
+    folder = varied(tmp_path, rates=[200])
+    last = max(folder.glob("trials/*/summary.json"), key=lambda file: json.loads(file.read_text())["started"])
+    summary = json.loads(last.read_text())
+    counts = summary["counts"]
+    counts |= {"completed": 0, "timeouts": counts["offered"]}
+    last.write_text(json.dumps(summary))
+    _, points = tables_of(folder)
+    assert {row.environment for row in points} == {"bare"}
+
+
 def test_environments_lie_over_each_other_at_each_load(tmp_path: Path) -> None:
     content = gather(varied(tmp_path))
     section = environments.gather(content)
