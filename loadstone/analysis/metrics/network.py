@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from loadstone.analysis.metrics.nodes import INNER, MetricRow
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import TableRow
-from loadstone.model.records.observed import Observed
+from loadstone.model.records.observed import HOST, Observed
 
 _SWITCH = "network:switch/"
 _UPLINK = "uplink"
@@ -79,8 +79,9 @@ def _emulated(observed: Observed, measured: WindowValues) -> Iterable[NetworkUse
 
 
 def _real(observed: Observed, measured: WindowValues) -> Iterable[NetworkUse]:
+    """The host of virtual machines is no node of the cluster; its own traffic is in ``metrics_nodes``."""
     for name, node in observed.nodes.items():
-        if node.recorded and not node.shared_by:
+        if node.recorded and not node.shared_by and name != HOST:
             received, sent = (_over_interfaces(measured, name, metric) for metric in _METRICS)
             if received is not None or sent is not None:
                 yield _row(observed, name, received, sent)

@@ -9,7 +9,7 @@ import pytest
 from loadstone.analysis.metrics import network
 from loadstone.analysis.metrics.network import BetweenUse, NetworkUse
 from loadstone.analysis.metrics.windows import Value, WindowValues
-from loadstone.model.records.observed import Observed, ObservedNode
+from loadstone.model.records.observed import HOST, Observed, ObservedNode
 
 KINDS = ("network_received_bytes_total", "network_transmitted_bytes_total")
 
@@ -51,6 +51,15 @@ def test_at_a_switch_what_a_port_received_its_host_sent() -> None:
     between = network.between(found, 100.0)
     # Workers sent 2000 a second; 200 of that came to the client, and 5 to the manager.
     assert between == BetweenUse(between_bytes_per_s=1795.0, between_bytes_per_request=17.95)
+
+
+def test_the_host_of_virtual_machines_is_no_worker() -> None:
+    observed = nodes(a="worker", b="worker", client="client")
+    observed.nodes[HOST] = ObservedNode(recorded=True)
+    counters = {(name, "interface:eth0"): (100.0, 100.0) for name in observed.nodes}
+    found = network.network(observed, measured(counters))
+    assert [row.node for row in found] == ["a", "b", "client"]
+    assert network.between(found, None) == BetweenUse(between_bytes_per_s=50.0, between_bytes_per_request=None)
 
 
 def test_real_nodes_count_at_what_leads_off_them() -> None:
