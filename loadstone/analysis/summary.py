@@ -14,7 +14,7 @@ from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.model.load import Capacity
-from loadstone.model.records.run_files import PlannedTreatment
+from loadstone.model.records.run_files import PlannedTreatment, StudyFile
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.units import share
 
@@ -121,7 +121,7 @@ def treatments(run: RunFolder) -> list[TreatmentSummary]:
 
 def _treatment(run: RunFolder, treatment_id: str, plan: PlannedTreatment | None) -> TreatmentSummary:
     rows = [row for row in run.trials if row.treatment_id == treatment_id]
-    precision = _precision(run)
+    precision = _precision(run.study_of(treatment_id))
     label = rows[0].treatment if rows else (plan.label if plan is not None else "") or treatment_id
     searched: Searched | None = None
     searches: tuple[Searched, ...] = ()
@@ -152,9 +152,9 @@ def _planned(run: RunFolder, treatment_id: str) -> int | None:
     return len(loads) * repetitions * (2 if run.plan.baseline == treatment_id else 1)
 
 
-def _precision(run: RunFolder) -> float:
-    """The requested precision of the run's searches; the default where its study names none that can be read."""
-    search = run.study.load.capacity
+def _precision(study: StudyFile) -> float:
+    """The requested precision of a treatment's searches; the default where its study names none that can be read."""
+    search = study.load.capacity
     default = float(Capacity.model_fields["precision"].default)
     try:
         return share(search.precision) if search is not None and search.precision is not None else default

@@ -118,6 +118,16 @@ def test_a_contradiction_names_its_trials_and_the_direction(searched: Path, verd
     assert f"times as likely if the system sustains 15% {direction} than estimated" in reason
 
 
+def test_each_search_is_judged_by_the_precision_that_a_factor_gave_it(searched: Path):
+    run = open_run(searched)
+    first, second = run.plan.treatments
+    wide = first.model_copy(update={"varied": {"load.capacity.precision": "10%"}})
+    plan = run.plan.model_copy(update={"treatments": (wide, second)})
+    found = summary.treatments(replace(run, plan=plan))
+    assert [treatment.precision for treatment in found] == [0.1, 0.05]
+    assert [row.off_share for row in summary.breaking_points(found)] == [0.3, 0.15]
+
+
 def test_fresh_trials_alone_confirm_nothing(searched: Path):
     run = open_run(searched)
     fresh = replace(run, trials=tuple(row for row in run.trials if row.phase == "confirm"))  # others are damaged
