@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import fmean, stdev
 
 from loadstone.analysis.run import RunFolder
@@ -96,9 +95,9 @@ def duration_s(run: RunFolder, trial: TrialRow, iteration: int) -> float | None:
 
 
 def _groups(run: RunFolder) -> dict[tuple[str, int], list[TrialRow]]:
-    """Valid trials with iterations, by treatment and number of clients."""
+    """Valid trials whose iterations can be read, by treatment and number of clients."""
     groups: dict[tuple[str, int], list[TrialRow]] = {}
-    rows: Sequence[TrialRow] = [row for row in run.trials if row.valid and row.iterations]
+    rows = [row for row in run.trials if row.valid and row.iterations and run.iterations(row.trial_id)]
     for row in sorted(rows, key=lambda row: row.clients or 0):
         groups.setdefault((row.treatment, row.clients or 0), []).append(row)
     return groups

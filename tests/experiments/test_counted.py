@@ -170,7 +170,11 @@ def test_a_damaged_table_of_iterations_is_named(conduct: Conduct) -> None:
     table = next(folder.glob("trials/*/iterations.parquet"))
     table.write_bytes(b"PAR1")
     (problem,) = trial_files.problems(table.parent, measured=False)
-    assert problem.startswith("iterations.parquet (") and found(folder).tables["iterations"].num_rows == 24
+    tables = found(folder).tables
+    assert problem.startswith("iterations.parquet (") and tables["iterations"].num_rows == 24
+    totals = rows(IterationTotals, tables["iteration_totals"])
+    assert all(row.iterations == 4 * row.clients * row.trials for row in totals)
+    assert sorted(row.trials for row in totals) == [1, 2, 2, 2, 2, 2]
 
 
 def test_published_times_of_iterations_are_laid_beside(conduct: Conduct) -> None:
