@@ -84,6 +84,22 @@ def test_what_a_kernel_does_not_report_is_null(tmp_path: Path) -> None:
     assert row.memory_programs_bytes is None and row.memory_occupied_bytes is not None
 
 
+def test_what_one_minute_lacks_has_no_mean(tmp_path: Path) -> None:
+    """A counter that began anew in the second minute of one of two trials."""
+    folder = observed(tmp_path, 130.0)
+    place = sorted((folder / "trials").iterdir())[0] / "metrics.parquet"
+    table = pq.read_table(place)
+    began = json.loads((place.parent / "observed.json").read_text())["window"]["from_ns"]
+    changed = table.to_pylist()
+    for row in changed:
+        if row["metric"] == "interrupts_total" and row["time_ns"] > began + 90_000_000_000:
+            row["value"] = 0.0
+    pq.write_table(type(table).from_pylist(changed, schema=table.schema), place)
+    row = system(folder)["worker-1"]
+    assert row.values == 4 and row.context_switches_per_s is not None
+    assert (row.interrupts_per_s, row.interrupts_per_s_sd) == (None, None)
+
+
 def test_the_largest_error_of_a_clock_in_each_ten_seconds(tmp_path: Path) -> None:
     every = found(observed(tmp_path, 30.0), ClockErrorRow)
     mine = [row for row in every if row.node == "worker-1" and row.trial_id == every[0].trial_id]
