@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import loadstone
@@ -36,9 +38,9 @@ def resolve(
 ) -> Deployment:
     """Every replica of ``application`` under ``settings``, in start order, and the stacks ``beside`` it, last.
 
-    Replicas are spread evenly over the worker nodes that placement allows them; an orchestrator with a scheduler of its
-    own is bound by what is allowed, not by that. ``resources`` replace the application's limits by service; a limit
-    that is not given stays. Raises InputError for unknown names.
+    Replicas are spread evenly over the worker nodes that placement allows them, in turn among those that are allowed
+    the same; an orchestrator with a scheduler of its own is bound by what is allowed, not by that. ``resources``
+    replace the application's limits by service; a limit that is not given stays. Raises InputError for unknown names.
     """
     kind: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     entry, entries, behind = application.entry_of(settings.workload), application.entries(), None
@@ -58,20 +60,22 @@ def resolve(
     if len(free) < len(workers):
         allowed = dict.fromkeys(application.services, free) | allowed
     replicas: list[Replica] = []
+    turns: dict[tuple[str, ...], Iterator[str]] = {}
     for service_name in application.start_order():
         service = application.services[service_name]
         software = _software(service, settings, catalogue, service_name)
         ports = service.ports
         if software is not None and not ports:
             ports = {service.runs.software or software: catalogue.software[software].port}
-        nodes_of = allowed.get(service_name) or free
+        there = allowed.get(service_name) or free
+        turn = turns.setdefault(there, itertools.cycle(there))
         for index in range(1, _count(service, settings) + 1):
             replicas.append(
                 Replica(
                     service=service_name,
                     index=index,
                     tier=service.tier,
-                    node=nodes_of[len(replicas) % len(nodes_of)],
+                    node=next(turn),
                     resources=_limits(application, service_name, settings, resources),
                     stone=service.runs.stone,
                     software=software,

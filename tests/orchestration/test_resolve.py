@@ -12,6 +12,7 @@ from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.study import Settings
 from loadstone.orchestration.resolve import refuse_impossible, resolve
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
+from tests.support import applications
 
 MIB = 2**20
 PAPER = SERVICES.replace(
@@ -48,6 +49,23 @@ def test_vertical_doubles_limits_and_horizontal_the_replicas_without_state() -> 
     assert counts(horizontal) == {"memcached-geo": 1, "documents-geo": 1, "geo": 2, "frontend": 2}
     assert limits(horizontal, "geo") == (0.25, 32 * MIB)
     assert [replica.name for replica in horizontal.of("geo")] == ["geo-1", "geo-2"]
+
+
+@pytest.mark.parametrize("scaling", ["baseline", "horizontal"])
+@pytest.mark.parametrize("name", ["hotel-reservation", "social-network", "media-microservices", "shop"])
+def test_each_tier_is_spread_evenly_over_the_nodes_that_placement_gives_it(name: str, scaling: str) -> None:
+    workers = [node for node in two_nodes() if node.role == "worker"] * 4
+    nodes = [node.model_copy(update={"name": f"worker-{number}"}) for number, node in enumerate(workers, start=1)]
+    tiers = {"storage": ["worker-1", "worker-2"], "caching": ["worker-3", "worker-4"]}
+    settings = Settings.model_validate({"placement": {"tiers": tiers}, "scaling": scaling})
+    application = applications.load(name).application
+    deployment = resolve(application, settings, nodes, {}, catalogue.software(), "spread")
+    for tier, names in tiers.items():
+        held = [sum(r.node == name and r.tier == tier for r in deployment.replicas) for name in names]
+        assert max(held) - min(held) <= 1
+    anywhere = [replica.node for replica in deployment.replicas if replica.tier not in tiers]
+    held = [anywhere.count(node.name) for node in nodes]
+    assert max(held) - min(held) <= 1
 
 
 def test_unlimited_has_no_limits() -> None:
