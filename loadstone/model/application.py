@@ -307,10 +307,11 @@ class Application(Model):
             for index, path in enumerate(service.volumes):
                 if path in service.configs or path in service.volumes[:index]:
                     yield ("services", name, "volumes", index), f"{path} is given twice; remove one"
-            for index, need in enumerate(service.needs):
-                bare = need in self.services and self.services[need].runs.image and not self.services[need].ports
-                if service.runs.stone is not None and bare:
-                    yield ("services", name, "needs", index), f"{need} has no port to be reached at; give it one"
+            for key, needs in (("needs", service.needs), ("calls", service.calls)):
+                for index, need in enumerate(needs):
+                    bare = need in self.services and self.services[need].runs.image and not self.services[need].ports
+                    if service.runs.stone is not None and bare:
+                        yield ("services", name, key, index), f"{need} has no port to be reached at; give it one"
         for index, check in enumerate(self.checks):
             if check.store in self.services and self.services[check.store].runs.image is not None:
                 yield ("checks", index, "store"), f"{check.store} runs an image, whose documents cannot be counted"

@@ -19,7 +19,7 @@ def replica(service: str, *needs: str, **more: object) -> Replica:
 def test_images_of_others_start_after_what_they_need() -> None:
     image = {"image": "x/y:1"}
     edge, carts = replica("edge", "carts", "front", **image), replica("carts", "db", **image)
-    assert start_order([edge, carts, replica("front", **image), replica("db", **image)]) == [
+    assert start_order([replica("front", **image), replica("db", **image), carts, edge]) == [
         ["front", "db"],
         ["carts"],
         ["edge"],
@@ -28,7 +28,14 @@ def test_images_of_others_start_after_what_they_need() -> None:
 
 def test_our_own_start_at_once_and_what_passes_requests_on_after_them() -> None:
     proxy = replica("nginx", "front", in_front=True)
-    assert start_order([proxy, replica("front", "geo"), replica("geo")]) == [["front", "geo"], ["nginx"]]
+    assert start_order([replica("geo"), replica("front", "geo"), proxy]) == [["geo", "front"], ["nginx"]]
+
+
+def test_images_that_call_each_other_do_not_wait_for_each_other() -> None:
+    """``calls`` of an application may start later; those that come before all the same are waited for."""
+    image = {"image": "x/y:1"}
+    made = [replica("a", "b", **image), replica("b", "a", **image), *[replica("c", "c", **image)] * 2]
+    assert start_order(made) == [["a", "c"], ["b"]]
 
 
 def test_what_is_not_started_is_not_waited_for() -> None:
