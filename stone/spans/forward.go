@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // forwardWithin is how long one request may take to be sent on.
@@ -68,25 +69,41 @@ func (f *Forwarder) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case next := <-f.queue:
-			if f.sendOne(ctx, next.request) == nil {
-				f.sent.Add(next.spans)
-			} else {
-				f.unsent.Add(next.spans)
+			rejected := next.spans
+			if answer, err := f.sendOne(ctx, next.request); err == nil {
+				rejected = min(max(answer, 0), next.spans)
 			}
+			f.sent.Add(next.spans - rejected)
+			f.unsent.Add(rejected)
 			f.waiting.Add(-int64(len(next.request)))
 		}
 	}
 }
 
-func (f *Forwarder) sendOne(ctx context.Context, request []byte) error {
+// sendOne returns how many spans of the request were rejected at the other end.
+func (f *Forwarder) sendOne(ctx context.Context, request []byte) (rejected int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, forwardWithin)
 	defer cancel()
 	var reply message
-	err := f.connection.Invoke(ctx, exportPath, &message{mem.SliceBuffer(request)}, &reply, grpc.ForceCodecV2(wireCodec{}))
+	err = f.connection.Invoke(ctx, exportPath, &message{mem.SliceBuffer(request)}, &reply, grpc.ForceCodecV2(wireCodec{}))
 	if reply.bytes != nil {
+		rejected = rejectedSpans(reply.bytes.ReadOnlyData())
 		reply.bytes.Free()
 	}
-	return err
+	return rejected, err
+}
+
+// rejectedSpans are those of an ExportTraceServiceResponse with a partial success.
+func rejectedSpans(response []byte) (spans int64) {
+	_ = inside(response, 1, func(partial []byte) error {
+		return fields(partial, func(number protowire.Number, kind protowire.Type, _ []byte, value uint64) error {
+			if number == 1 && kind == protowire.VarintType {
+				spans = int64(value)
+			}
+			return nil
+		})
+	})
+	return spans
 }
 
 // counts are the spans that were sent on and not sent on since it began. Without a forwarder there are none.

@@ -4,6 +4,8 @@ import (
 	"net"
 	"runtime"
 	"testing"
+
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // forwarding makes a recorder that sends on to an address.
@@ -45,6 +47,27 @@ func TestTheSameSpansAreSentOn(t *testing.T) {
 	}
 	if counts := end(t, next); counts.Received != 3 || len(rows(t, file)) != 3 {
 		t.Errorf("at the other end: %+v", counts)
+	}
+}
+
+// What the other end rejects was not accepted there.
+func TestSpansThatAreRejectedAtTheOtherEnd(t *testing.T) {
+	address, _ := receiver(t, NewRecorder(small, nil)) // outside of trials it looks into no span
+	next, _ := began(t, small)
+	strict, _ := receiver(t, next)
+	for to, want := range map[string]int64{address: 2, strict: 1} {
+		r, forward := forwarding(t, to, 1<<20)
+		begin(t, r)
+		cut := func(s *trace.Span) { s.SpanId = s.SpanId[:4] }
+		if rejected, err := r.Take(t.Context(), request(t, nil, made(1, 1), made(1, 2, cut)), Sender{}); err != nil || rejected != 1 {
+			t.Fatal(rejected, err)
+		}
+		for sent, unsent := forward.counts(); sent+unsent < 2; sent, unsent = forward.counts() {
+			runtime.Gosched()
+		}
+		if counts := end(t, r); counts.Forwarded != want || counts.NotForwarded != 2-want {
+			t.Errorf("%+v; want %d forwarded", counts, want)
+		}
 	}
 }
 
