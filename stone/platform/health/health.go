@@ -9,6 +9,7 @@ package health
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -51,7 +52,8 @@ type State struct {
 	Degraded map[string]string `json:"degraded,omitempty"`
 }
 
-// State evaluates every condition now, all at the same time.
+// State evaluates every condition now, all at the same time. One that has no answer in time does not hold, whether or not
+// its check ends then: those of caches end by timeouts of their own.
 func (h *Health) State(ctx context.Context) State {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -60,18 +62,26 @@ func (h *Health) State(ctx context.Context) State {
 	h.mutex.Unlock()
 
 	failed := make(map[string]string)
-	var mutex sync.Mutex
-	var pending sync.WaitGroup
-	for _, condition := range conditions {
-		pending.Go(func() {
-			if err := condition.check(ctx); err != nil {
-				mutex.Lock()
-				failed[condition.name] = err.Error()
-				mutex.Unlock()
-			}
-		})
+	answers := make([]chan error, len(conditions))
+	for i, condition := range conditions {
+		answers[i] = make(chan error, 1)
+		go func() { answers[i] <- condition.check(ctx) }()
 	}
-	pending.Wait()
+	for i, condition := range conditions {
+		var err error
+		select {
+		case err = <-answers[i]:
+		case <-ctx.Done():
+			select {
+			case err = <-answers[i]: // it may say more than that the time is over
+			default:
+				err = errors.New("no answer in time")
+			}
+		}
+		if err != nil {
+			failed[condition.name] = err.Error()
+		}
+	}
 
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 )
 
 func get(t *testing.T, h *Health, path string) (int, State) {
@@ -54,5 +55,28 @@ func TestACheckThatHangsIsBounded(t *testing.T) {
 	})
 	if code, state := get(t, h, "/readyz"); code != 503 || state.Reasons["store"] == "" {
 		t.Errorf("%d %+v", code, state)
+	}
+}
+
+// The check of a cache ends by its own timeout, which is longer than that of those who ask.
+func TestACheckThatIgnoresItsContextIsBoundedToo(t *testing.T) {
+	h, hung := New(), make(chan struct{})
+	stuck := false
+	h.Need("cache", func(context.Context) error {
+		if stuck {
+			<-hung
+		}
+		return nil
+	})
+	if code, _ := get(t, h, "/readyz"); code != 200 {
+		t.Errorf("code %d", code)
+	}
+	stuck = true
+	late := time.AfterFunc(time.Minute, func() { close(hung) })
+	if code, state := get(t, h, "/readyz"); code != 200 || !state.Ready || state.Degraded["cache"] == "" {
+		t.Errorf("%d %+v", code, state)
+	}
+	if late.Stop() {
+		close(hung)
 	}
 }
