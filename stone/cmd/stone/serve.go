@@ -65,12 +65,14 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_NEED_<NAME>=host:port,...  where a need is: a service's replicas, a cache's servers
   STONE_NEED_<NAME>=file:/path     a file that lists a service's replicas, read again every second
   STONE_DOCUMENTS=URL              its store: postgres://user@host:port/database, or of documents also mongodb://user@host:port
+  STONE_STORE_PASSWORD=...         the password of each Redis, and of the account that STONE_DOCUMENTS names without one
   STONE_DATA=/folder               where its tasks write files; no other replica may have the same
   STONE_TASK_<NAME>=...            parameters of its tasks: LINPACK=300 (order of the equations; 0: none), SLEEP=50us,
                                    LARGE_FILE=2400000 and SMALL_FILE=140 (bytes), SMALL_ROUNDS=10, SYNC and KEEP (true, false),
                                    SOCKET=rep (or router)
   STONE_SECRET=...                 what signs tokens and sessions, the same for all services of a deployment
   STONE_PROFILE=dsb-quirks         bring back the original's bugs that change performance (optional)
+  STONE_DELAY=5ms                  time that is added to every request, 0 to 1m (optional)
   STONE_LOG_LEVEL=info             debug, info, warn or error (optional)
   STONE_TRACES=host:port[,...]     where spans are sent: OTLP over gRPC (optional; else nothing is traced); of several
                                    the trace's id selects one
