@@ -43,3 +43,16 @@ func usage(out *os.File) {
 	}
 	fmt.Fprint(out, "\n'stone VERB --help' shows a verb's options and examples.\n")
 }
+
+// only answers for a verb without options: help, or a complaint of any argument.
+func only(verb, help string, args []string) (code int, answered bool) {
+	switch {
+	case len(args) == 0:
+		return 0, false
+	case args[0] == "-h" || args[0] == "--help":
+		fmt.Print(help)
+		return 0, true
+	}
+	fmt.Fprintf(os.Stderr, "stone %s: unexpected argument %q; see 'stone %s --help'\n", verb, args[0], verb)
+	return 2, true
+}

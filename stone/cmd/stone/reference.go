@@ -1,9 +1,7 @@
 package main
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strconv"
 
 	"loadstone.dev/stone/reference"
@@ -21,10 +19,8 @@ func init() {
 }
 
 func runReference(args []string) int {
-	flags := flag.NewFlagSet("stone reference", flag.ContinueOnError)
-	flags.Usage = func() { fmt.Fprint(os.Stderr, referenceUsage) }
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return 2
+	if code, answered := only("reference", referenceUsage, args); answered {
+		return code
 	}
 	fmt.Println(strconv.FormatFloat(reference.Time(), 'f', 4, 64))
 	return 0

@@ -6,11 +6,19 @@ import (
 	"runtime/debug"
 )
 
+const versionHelp = `usage: stone version
+
+Prints the version, the commit and the Go version.
+`
+
 // version is set by the linker (-X main.version=...); a plain build says "devel".
 var version = "devel"
 
 func init() {
-	verbs["version"] = verb{"print the version, the commit and the Go version", func([]string) int {
+	verbs["version"] = verb{"print the version, the commit and the Go version", func(args []string) int {
+		if code, answered := only("version", versionHelp, args); answered {
+			return code
+		}
 		commit := "unknown"
 		if info, ok := debug.ReadBuildInfo(); ok {
 			for _, setting := range info.Settings {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,12 +18,8 @@ func init() {
 }
 
 func runWait(args []string) int {
-	if len(args) > 0 {
-		fmt.Print(waitHelp)
-		if args[0] == "--help" || args[0] == "-h" {
-			return 0
-		}
-		return 2
+	if code, answered := only("wait", waitHelp, args); answered {
+		return code
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
