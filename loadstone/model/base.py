@@ -42,6 +42,23 @@ def did_you_mean(word: str, known: list[str]) -> str:
     )
 
 
+def show(value: Any) -> str:
+    """A value as the file has it; of lists and mappings only what they are."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "keys and values"
+        case float():
+            return f"{value:.12g}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 class Matches:
     """Text that wholly matches ``pattern``; ``use`` describes what that allows."""
 

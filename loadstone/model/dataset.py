@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict
 
-from loadstone.model.base import Finding, Matches, Model, did_you_mean
+from loadstone.model.base import Finding, Matches, Model, did_you_mean, show
 from loadstone.model.errors import InputError
 from loadstone.model.fields import IntegerField, SeededField
-from loadstone.model.messages import show
 from loadstone.model.workload import Operation, Workload
 
 _MOST = 10**12

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 
+from loadstone.model.base import show
 from loadstone.model.guest import Accelerator
-from loadstone.model.messages import show
 
 Name = Literal[
     "bare",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from loadstone.model import hints, yaml12
-from loadstone.model.base import did_you_mean
+from loadstone.model.base import did_you_mean, show
 from loadstone.model.units import FORMATS
 
 Schema = dict[str, Any]
@@ -82,23 +82,6 @@ def misspelt(details: list[Any], known_keys: Callable[[KeyPath], list[str]]) -> 
     """The missing keys that stand in the file, misspelt: naming the unknown key is enough."""
     unknown = [detail["loc"] for detail in details if detail["type"] == "extra_forbidden"]
     return {(*path[:-1], *difflib.get_close_matches(str(path[-1]), known_keys(path[:-1]), n=1)) for path in unknown}
-
-
-def show(value: Any) -> str:
-    """A value as the file has it; of lists and mappings only what they are."""
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return str(value).lower()
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "keys and values"
-        case float():
-            return f"{value:.12g}"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def brief(value: Any) -> str:

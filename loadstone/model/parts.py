@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from loadstone.model.base import Finding, did_you_mean
+from loadstone.model.base import Finding, did_you_mean, show
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from loadstone.model.messages import KeyPath, show
+from loadstone.model.messages import KeyPath
 
 Scale = Literal["paper", "here"]
 FILE = "parts.json"

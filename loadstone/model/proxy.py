@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from loadstone.model.base import Model
-from loadstone.model.messages import show
+from loadstone.model.base import Model, show
 
 SERVICE = "nginx"
 """What the service is called that is put in front."""

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from loadstone.model import papers
 from loadstone.model.application import Resources
-from loadstone.model.base import Finding, Matches, Model, did_you_mean, plural
+from loadstone.model.base import Finding, Matches, Model, did_you_mean, plural, show
 from loadstone.model.claim import Claim
 from loadstone.model.cluster import Cluster
 from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating
@@ -20,7 +20,7 @@ from loadstone.model.environment import Environment, orchestrator_for
 from loadstone.model.guest import Vm
 from loadstone.model.interference import Disturbing
 from loadstone.model.load import Load
-from loadstone.model.messages import brief, message, show
+from loadstone.model.messages import brief, message
 from loadstone.model.observing import Metrics, Traces, or_off
 from loadstone.model.placement import Placement, Splits
 from loadstone.model.proxy import Proxy, or_none

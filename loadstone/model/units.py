@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
+from loadstone.model.base import show
+
 PERIOD_US = 100_000
 """Period of CPU limits in microseconds: the kernel's default, and what every orchestrator uses."""
 
@@ -34,7 +36,7 @@ class Quantity:
         """The value in the base unit; raises ValueError for what is not written so, or out of range."""
         value = self._number(written)
         if not self._number(self.low) <= value <= self._number(self.high):
-            raise ValueError(f"{written!r} is out of range; use {self.low} to {self.high}")
+            raise ValueError(f"{show(written)} is out of range; use {self.low} to {self.high}")
         return self._stepped(value)
 
     def validate(self, value: Any, info: ValidationInfo) -> float:
@@ -46,12 +48,14 @@ class Quantity:
     def _number(self, written: Any) -> float:
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z%]*)\s*", str(written))
         example = " or ".join(self.examples)
-        if isinstance(written, bool) or match is None:
-            raise ValueError(f"{written!r} is not a {self.noun}; write it like {example}")
+        if isinstance(written, bool) or not isinstance(written, str | int | float):
+            raise ValueError(f"expected a {self.noun}, not {show(written)}; write it like {example}")
+        if match is None:
+            raise ValueError(f"{show(written)} is not a {self.noun}; write it like {example}")
         number, unit = match.groups()
         if unit not in self.units:
             problem = f"has the unknown unit {unit!r}" if unit else "has no unit"
-            raise ValueError(f"{written!r} {problem}; use {', '.join(self.units)}, for example {example}")
+            raise ValueError(f"{show(written)} {problem}; use {', '.join(self.units)}, for example {example}")
         return float(number) * self.units[unit]
 
     def _stepped(self, value: float) -> float:
@@ -75,7 +79,7 @@ frequency = Quantity("frequency", {"kHz": 1e3, "MHz": 1e6, "GHz": 1e9}, "100MHz"
 def positive(value: float, written: Any) -> float:
     """``value`` if it is more than zero; ``written`` is how the user gave it."""
     if value <= 0:
-        raise ValueError(f"{written!r} must be more than zero")
+        raise ValueError(f"{show(written)} must be more than zero")
     return value
 
 
