@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from loadstone.model.base import Matches, Model
 from loadstone.model.units import Duration, format_seconds, format_share, share
@@ -25,7 +25,18 @@ _SPANS_OF_SERVICE = 2
 """Spans of a traced request in each service, as long as nothing has been measured: one of its own and one of what it
 calls."""
 _MOST_RECEIVERS = 100
-Sample = Annotated[float, BeforeValidator(_sample)]
+Sample = Annotated[
+    float,
+    BeforeValidator(_sample),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": r"^[0-9.]+\s*%$", "examples": ["1%"], "quantity": "percentage"},
+            ]
+        }
+    ),
+]
 
 
 class Traces(Model):
@@ -67,6 +78,10 @@ class Metrics(Model):
     def __str__(self) -> str:
         """``period:1s``, for labels."""
         return f"period:{format_seconds(self.period)}"
+
+
+Off = Annotated[Literal["off"], WithJsonSchema({"type": "string", "enum": ["off"]})]
+"""How a setting is left out, also as a level of a factor."""
 
 
 def or_off(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from loadstone.model.base import Model, show
 
@@ -37,6 +37,9 @@ class Proxy(Model):
         """``workers:4,connections:1024``, for labels."""
         given = self.model_dump(exclude_none=True)
         return ",".join(f"{name}:{value}" for name, value in given.items())
+
+
+NoProxy = Annotated[Literal["none"], WithJsonSchema({"type": "string", "enum": ["none"]})]
 
 
 def or_none(value: Any) -> Any:

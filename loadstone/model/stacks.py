@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from pydantic import model_validator
-
 from loadstone.model.base import Finding, Model
 
 TIER: Literal["tracing"] = "tracing"
@@ -22,6 +20,17 @@ class Stack(Model):
     """A worker reserved for it, unless ``placement`` puts services there; by default it shares the last worker."""
 
 
+def names_alone(value: Any) -> Any:
+    """Names in a list are stacks without settings."""
+    if isinstance(value, str):
+        raise ValueError(f"{value!r} is not a list; write [{value}]")
+    if isinstance(value, list):
+        if twice := next((name for name in value if value.count(name) > 1), None):
+            raise ValueError(f"{twice!r} is given twice; remove one")
+        return {str(name): {} for name in value}
+    return value
+
+
 class Stacks(Model):
     """Which of them run beside the application: ``[prometheus, jaeger]``, or ``{jaeger: {node: worker-3}}``."""
 
@@ -34,18 +43,6 @@ class Stacks(Model):
     elastic: Stack | None = None
     """The trace pipeline of a published study, from images: Jaeger's collector, Kafka, Jaeger's ingester,
     Elasticsearch, Kibana."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _names_alone(cls, value: Any) -> Any:
-        """Names in a list are stacks without settings."""
-        if isinstance(value, str):
-            raise ValueError(f"{value!r} is not a list; write [{value}]")
-        if isinstance(value, list):
-            if twice := next((name for name in value if value.count(name) > 1), None):
-                raise ValueError(f"{twice!r} is given twice; remove one")
-            return {str(name): {} for name in value}
-        return value
 
     def given(self) -> dict[str, Stack]:
         """The requested stacks by name; Grafana after Prometheus, its source."""

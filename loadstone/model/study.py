@@ -21,12 +21,12 @@ from loadstone.model.guest import Vm
 from loadstone.model.interference import Disturbing
 from loadstone.model.load import Load
 from loadstone.model.messages import brief, message
-from loadstone.model.observing import Metrics, Traces, or_off
+from loadstone.model.observing import Metrics, Off, Traces, or_off
 from loadstone.model.placement import Placement, Splits
-from loadstone.model.proxy import Proxy, or_none
+from loadstone.model.proxy import NoProxy, Proxy, or_none
 from loadstone.model.publishing import Author, Licence
 from loadstone.model.report import Report
-from loadstone.model.stacks import Stacks
+from loadstone.model.stacks import Stacks, names_alone
 from loadstone.model.tasks import TasksByService
 from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.tuning import Tuning
@@ -92,21 +92,25 @@ class Settings(Model):
     dataset: str | None = None
     """One of the application's datasets, by default its default one; or the path of a file
     (``datasets/mine.mtx``), relative to the study file."""
-    proxy: Annotated[Proxy | None, BeforeValidator(or_none)] = None
+    proxy: Annotated[Proxy | None, BeforeValidator(or_none, json_schema_input_type=Proxy | NoProxy | None)] = None
     """NGINX in front of the application: ``{workers: 4, connections: 1024}``; by default ``none``."""
-    delays: Annotated[Delays | None, BeforeValidator(or_off)] = None
+    delays: Annotated[Delays | None, BeforeValidator(or_off, json_schema_input_type=Delays | Off | None)] = None
     """Added to each request of a service of ``stone``: ``{search: 5ms}``; by default ``off``."""
-    tasks: Annotated[TasksByService | None, BeforeValidator(or_off)] = None
+    tasks: Annotated[
+        TasksByService | None, BeforeValidator(or_off, json_schema_input_type=TasksByService | Off | None)
+    ] = None
     """Parameters of the tasks of services that do some: ``{payment: {linpack: 260, sleep: 50us}}``; the application's
     own by default, or with ``off``."""
-    traces: Annotated[Traces | None, BeforeValidator(or_off)] = None
+    traces: Annotated[Traces | None, BeforeValidator(or_off, json_schema_input_type=Traces | Off | None)] = None
     """Spans of a share of the requests: ``{sample: 1%}``; by default ``off``."""
-    metrics: Annotated[Metrics | None, BeforeValidator(or_off)] = Metrics()
+    metrics: Annotated[Metrics | None, BeforeValidator(or_off, json_schema_input_type=Metrics | Off | None)] = Metrics()
     """Counters of nodes and replicas: ``{period: 100ms}``, or ``off``; by default every second."""
-    tuning: Annotated[Tuning | None, BeforeValidator(or_off)] = None
+    tuning: Annotated[Tuning | None, BeforeValidator(or_off, json_schema_input_type=Tuning | Off | None)] = None
     """Kernel settings of the hosts: ``{governor: performance, turbo: off}``; set before anything is started, and
     restored afterwards. Nothing is changed by default, or with ``off``."""
-    interference: Annotated[Disturbing | None, BeforeValidator(or_off)] = None
+    interference: Annotated[
+        Disturbing | None, BeforeValidator(or_off, json_schema_input_type=Disturbing | Off | None)
+    ] = None
     """What disturbs the application while it is measured: ``{stressor: cpu, load: 50%, on: search}``, or another
     application under load, ``{application: shop, rate: 20}``; nothing by default, or with ``off``."""
 
@@ -164,7 +168,7 @@ class Study(Settings):
     """Limits that replace those of the application, by service."""
     replicas: dict[str, Count] = {}
     """Numbers of replicas that replace those of the application, by service; ``scaling: horizontal`` doubles them."""
-    stacks: Stacks = Stacks()
+    stacks: Annotated[Stacks, BeforeValidator(names_alone, json_schema_input_type=Stacks | list[str])] = Stacks()
     """Observability stacks that run beside the application: ``[prometheus, grafana, jaeger]``,
     ``[elastic]``; by default none."""
     load: Annotated[Load, Field(examples=[{"rates": [100], "slo": {"p99": "200ms"}}])]

@@ -30,7 +30,7 @@ def answer(url: str, token: str) -> tuple[int, str]:
 
 def test_prometheus_alone_has_the_agent_s_token(tmp_path: Path) -> None:
     settings, nodes = Settings(orchestrator="compose"), two_nodes()
-    wanted = Stacks.model_validate(["prometheus"])
+    wanted = Stacks.model_validate({"prometheus": {}})
     deployment = resolve(parse(SERVICES), settings, nodes, {}, catalogue.software(), "test", wanted)
     collector = PrometheusTargets.wanted(settings, deployment, nodes[0])
     assert collector is not None

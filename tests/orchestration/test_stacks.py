@@ -17,7 +17,7 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import InputError
 from loadstone.model.observing import Traces
-from loadstone.model.stacks import Stacks
+from loadstone.model.stacks import Stacks, names_alone
 from loadstone.model.study import Settings
 from loadstone.orchestration import ports, stacks
 from loadstone.orchestration.resolve import resolve
@@ -36,7 +36,7 @@ def watched(
 ) -> Deployment:
     """An application with stacks beside it, which sends its spans to them."""
     chosen = Settings.model_validate({"traces": {"sample": 1}, **settings})
-    beside = Stacks.model_validate(requested)
+    beside = Stacks.model_validate(names_alone(requested))
     found = resolve(parse(SERVICES), chosen, there or nodes(3), resources or {}, catalogue.software(), "test", beside)
     return stacks.sending_spans(found, chosen.traces)
 
@@ -80,7 +80,7 @@ def test_the_pipeline_takes_the_spans_and_shows_kibana() -> None:
     assert {replica.node for replica in deployment.replicas if replica.stack} == {"worker-3"}
     with pytest.raises(InputError, match="elastic runs from images"):
         watched(["elastic"], two_nodes(), orchestrator="process")
-    assert list(Stacks.model_validate(["elastic", "jaeger"]).findings()) == [
+    assert list(Stacks.model_validate({"elastic": {}, "jaeger": {}}).findings()) == [
         (("elastic",), "takes the spans as jaeger does; leave one of them out")
     ]
 

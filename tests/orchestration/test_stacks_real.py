@@ -60,7 +60,7 @@ def watched(own_folders: Path, tmp_path: Path, request: pytest.FixtureRequest) -
     """The front end with a stack beside it."""
     settings = Settings.model_validate({"traces": {"sample": 1}})
     nodes, name = Local(Cluster()).sketch("process", 0), f"test-stacks-{os.getpid()}"
-    requested = Stacks.model_validate([request.param])
+    requested = Stacks.model_validate({request.param: {}})
     deployment = resolve(parse(FRONTEND), settings, nodes, {}, catalogue.software(), name, requested)
     process = Process(stacks.sending_spans(on_free_ports(deployment), settings.traces), tmp_path / "run")
     if wrong := [finding for finding in process.preflight() if finding.level == "error"]:
