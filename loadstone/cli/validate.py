@@ -9,6 +9,7 @@ import typer
 
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
+from loadstone.applications.compose_import.sources import ComposeSource
 from loadstone.cli.app import Json, Overrides, Scale, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments.plan import read_plans
@@ -37,12 +38,13 @@ def command(
 
     For a compose file, the resulting application file is printed; what it does not carry over is printed as warnings.
     """
-    document = Document.read(what)
-    if "services" in document.data and not {"application", "load", "parts"} & set(document.data):
-        if overrides:
-            raise InputError("--set is for studies; this is an application")
+    keys = set(ComposeSource.read(what).data)  # with the tags that compose files may have
+    if {"services", "include"} & keys and not {"application", "load", "parts"} & keys:
+        if overrides or scale is not None:
+            raise InputError(f"{'--set' if overrides else '--scale'} is for studies; this is an application")
         _print_application(what, catalogue.load(str(what)), json)
         return
+    document = Document.read(what)
     at_default = scale_of(document, scale)
     for other in SCALES if at_default is not None and scale is None else ():
         if other != at_default:

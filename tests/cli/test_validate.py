@@ -57,3 +57,20 @@ STUDIES = sorted(file for file in (ROOT / "studies").rglob("*.yaml") if file.par
 def test_every_study_that_comes_with_loadstone_is_right(study: Path) -> None:
     ended = validate(ROOT, str(study))
     assert ended.returncode == 0, ended.stderr
+
+
+def test_compose_files_with_tags_and_of_others_are_applications(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(
+        'services:\n  web:\n    image: nginx:1.25\n    ports: !override ["8080:80"]\n    labels: !reset null\n'
+    )
+    (tmp_path / "compose.yaml").write_text("include: [web.yaml]\n")
+    for name in ("web.yaml", "compose.yaml"):
+        ended = validate(tmp_path, name)
+        assert ended.returncode == 0, ended.stderr
+        assert "image: nginx:1.25" in ended.stdout
+
+
+@pytest.mark.parametrize("option", [("--set", "load.timeout=1s"), ("--scale", "here")])
+def test_an_application_takes_no_options_of_studies(option: tuple[str, str]) -> None:
+    ended = validate(ROOT, "loadstone/applications/shop/application.yaml", *option)
+    assert (ended.returncode, ended.stderr) == (2, f"error: {option[0]} is for studies; this is an application\n")

@@ -48,9 +48,10 @@ class ImportedApplication(Document):
 
 
 def is_compose(document: Document) -> bool:
-    """Whether a file is a compose file: it has services, and none is what an application file calls one."""
+    """Whether a file is a compose file: it includes others, or has services, and none is what an application file calls
+    one."""
     services = document.data.get("services")
-    if EXTENSION in document.data:
+    if EXTENSION in document.data or "include" in document.data:
         return True
     if not isinstance(services, dict) or {"entry", "workloads", "default_workload"} & set(document.data):
         return False
