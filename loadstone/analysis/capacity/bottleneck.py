@@ -80,6 +80,11 @@ class Pressed:
         found = [breaking_point(server, objective) for server in changed]
         return np.asarray(np.array(found) / np.array(self.breaks), dtype=np.float64)
 
+    def keeps(self, limit: float, replicas: int, objective: Objective) -> bool:
+        """Whether any load keeps the objective, by the middle server: a search that finds none ends at its lowest."""
+        server = _server(self.servers[len(self.servers) // 2].cost, self.surroundings, limit, replicas)
+        return simulate(server, breaking_point(server, objective) / 2, objective).holds >= 0.5
+
     def at(self, rate: float, limit: float, replicas: int) -> SimulatedReplica:
         """Replicas with this quota at ``rate`` requests/s, by the middle server; rates are relative to its break."""
         middle = len(self.servers) // 2

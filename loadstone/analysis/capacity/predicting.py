@@ -64,7 +64,7 @@ def predict(
 
     The interval is for a later search that measures to a relative ``precision``, on a machine that may have changed as
     much as equal trials differ from run to run. ``scale`` multiplies the model's own error.
-    Raises ValueError where another objective cannot be simulated.
+    Raises ValueError where another objective cannot be simulated, or is kept at no load.
     """
     if objective is not None and model.pressed is None:
         raise ValueError("another objective can be predicted only where the bottleneck is a service with a CPU limit")
@@ -76,6 +76,9 @@ def predict(
     drawn: dict[Station, Floats] = {}
     for station in stations(layout):
         if model.pressed is not None and model.is_bottleneck(station):
+            count = station.parts[0].replicas
+            if objective is not None and not model.pressed.keeps(station.capacity, count, objective):
+                raise ValueError(f"at no load does {station} keep the objective: requests alone take longer")
             ratios, spread = _simulated(model, model.pressed, station, objective)
             single[station] = model.breaking_point.value * float(np.exp(np.log(ratios).mean()))
             chosen = ratios[(mix[:, 0] * len(ratios)).astype(int)]

@@ -148,6 +148,14 @@ def test_another_objective_is_predicted_where_a_quota_decides():
         predict(replace(made, pressed=None), made.layout, objective=eased)
 
 
+def test_no_load_is_predicted_for_an_objective_that_none_keeps():
+    made = model()
+    assert made.pressed is not None
+    ((share, _), *rest) = made.pressed.objective.limits
+    with pytest.raises(ValueError, match="at no load does front"):
+        predict(made, made.layout, objective=replace(made.pressed.objective, limits=((share, 1e-6), *rest)))
+
+
 def test_what_earlier_predictions_missed_by_widens_the_next():
     assert scale_of([]) == 1
     assert scale_of([(100, 90, 111, None)]) == 1
