@@ -27,6 +27,8 @@ EPILOG = (
 )
 _SHARES = (0.5, 0.8, 0.95)
 """Shares of the predicted breaking point: the rates to simulate by default."""
+_PREDICTED = ("scaling", "placement", "resources", "replicas", "cluster", "load.capacity.slo")
+"""Settings whose effect is predicted; any other may change what a request costs, too."""
 
 
 def command(
@@ -82,8 +84,8 @@ def command(
     scale = capacity.scale(*registered)
     try:
         predictions = [
-            (label, layout, capacity.predict(model, layout, objective=objective, scale=scale))
-            for (label, layout), objective in zip(layouts, objectives, strict=True)
+            (label, layout, _doubted(capacity.predict(model, layout, objective=objective, scale=scale), settings))
+            for (label, layout), objective, settings in zip(layouts, objectives, wanted, strict=True)
         ]
     except ValueError as problem:
         raise InputError(f"no prediction: {problem}") from None
@@ -129,6 +131,16 @@ def _chosen(treatments: list[TreatmentSummary], label: str | None) -> TreatmentS
         known = ", ".join(treatment.label for treatment in found or treatments)
         raise InputError(f"--from {label!r} names {len(found) or 'no'} treatments; give one of: {known}")
     return found[0]
+
+
+def _doubted(prediction: Prediction, settings: Sequence[str]) -> Prediction:
+    """The prediction, with a warning for each setting of which it leaves something out."""
+    doubts = [
+        f"--set {setting}: only what it changes of replicas, limits and nodes is predicted, not what a request costs"
+        for setting in settings
+        if not f"{setting.partition('=')[0].strip()}.".startswith(tuple(f"{name}." for name in _PREDICTED))
+    ]
+    return replace(prediction, warnings=(*prediction.warnings, *doubts))
 
 
 def _warnings(predictions: Mapping[str, Sequence[str]]) -> list[str]:

@@ -103,6 +103,13 @@ def test_a_warning_about_one_of_several_predictions_names_it(run: Path, tmp_path
     assert refused.startswith("warning: scaling=vertical: such a study is refused, as no node has the cores")
 
 
+def test_a_setting_that_changes_what_a_request_costs_is_doubted(run: Path, capsys):
+    changes = {"delays.search=50ms": True, "scaling=vertical": False, "replicas.search=2": False}
+    for setting, doubted in changes.items():
+        (found,) = prediction(run, capsys, "--set", setting)["predictions"]
+        assert any(text.startswith(f"--set {setting}: only what it changes") for text in found["warnings"]) == doubted
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
