@@ -44,14 +44,16 @@ def test_the_configuration_of_ssh_is_found_from_any_folder(
 
 
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="needs openssh-client")
-def test_a_configuration_that_ssh_refuses_is_told_in_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configuration_that_ssh_refuses_is_reported_in_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("config").write_text("Host node-1\n  Portt 12\n")
     monkeypatch.setenv("LOADSTONE_SSH_CONFIG", "config")
     with pytest.raises(PreflightError, match=r"^node-1: .*config: line 2: Bad configuration option: portt\n"):
         inventories.read(Cluster(infrastructure="hosts", hosts=["node-1"]))
 
 
-def test_a_machine_without_ssh_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_ssh_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     missing = pytest.raises(PreflightError, match="ssh is not installed on this machine\n  sudo apt-get install")
     with missing:

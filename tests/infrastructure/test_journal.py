@@ -134,7 +134,7 @@ def test_a_full_disk_is_a_clear_error_and_keeps_the_entry_that_is_there(
     assert journal.remove_all() == ["a by swarm"]
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "file" / "state"))
     with pytest.raises(PreflightError, match=r"the journal cannot be written: .*/file/state: .*\n.*LOADSTONE_STATE"):

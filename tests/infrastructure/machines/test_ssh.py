@@ -53,6 +53,6 @@ def test_a_changed_key_is_named_where_it_is_whatever_the_host_is_called() -> Non
     assert remedy.endswith("delete its old key: line 12 of /home/ada/known hosts")
 
 
-def test_a_complaint_that_is_not_known_is_told_by_its_last_line() -> None:
+def test_a_complaint_that_is_not_known_is_reported_by_its_last_line() -> None:
     complaint = "percent_expand: unknown key %q\n\n \n"
     assert ssh.Ssh("node-1").explain(complaint) == ("percent_expand: unknown key %q", "")
