@@ -90,6 +90,14 @@ def test_nodes_that_take_nothing_are_left_out(server: Answering) -> None:
     assert [each.name for each in nomad.find().nodes[1:]] == ["good"]
 
 
+def test_nodes_of_one_name_are_refused_and_none_is_left_out(server: Answering) -> None:
+    _, listed = server.answers["/v1/nodes"]
+    server.answers["/v1/nodes"] = (200, [{**each, "Name": "localhost"} for each in listed])
+    (finding,) = Existing(CLUSTER, "c").preflight("nomad", 3)
+    assert (finding.level, finding.message) == ("error", "2 nodes are called localhost")
+    assert finding.remedy.startswith("give each a name of its own")
+
+
 def test_nodes_whose_metadata_say_so_are_clients(server: Answering) -> None:
     """What limits mean, and whether Consul is there, matters where replicas run."""
     alone = node(2, **{"cpu.totalcompute": "9000"})

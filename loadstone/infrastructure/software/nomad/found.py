@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -92,9 +93,13 @@ def _address() -> str:
 
 
 def _nodes() -> dict[str, _Found]:
-    """Each node that is ready and takes replicas, by its name."""
+    """Each node that is ready and takes replicas, by its name. Raises PreflightError where two have the same."""
     nomad = api.nomad([_address()], retry_s=0)
     listed = [node for node in nomad.get("/v1/nodes") if node["Status"] == "ready" and _takes_replicas(node)]
+    for name, times in Counter(str(node["Name"]) for node in listed).items():
+        if times > 1:
+            remedy = "give each a name of its own: `name` in the configuration of its agent"
+            raise PreflightError(f"{times} nodes are called {name}", remedy)
     found = {}
     for summary in sorted(listed, key=lambda node: str(node["Name"])):
         node = nomad.get(f"/v1/node/{summary['ID']}")
