@@ -82,6 +82,23 @@ def messages(**cluster: Any) -> list[str]:
     return [finding.message for finding in findings if finding.level == "error"]
 
 
+@pytest.mark.parametrize(
+    ("quantity", "memory"),
+    [
+        ("8192Ki", 2**23),
+        ("7134213529600m", 7_134_213_529),
+        ("1.5Gi", 3 * 2**29),
+        ("8G", 8 * 10**9),
+        ("123e6", 123 * 10**6),
+    ],
+)
+def test_memory_is_read_as_kubelets_write_it(server: Answering, kubeconfig: Path, quantity: str, memory: int) -> None:
+    _, listed = server.answers[NODES]
+    for each in listed["items"]:
+        each["status"]["allocatable"]["memory"] = quantity
+    assert {node.memory for node in found.find().nodes if node.role == "worker"} == {memory}
+
+
 def test_nodes_that_take_pods_are_workers(kubeconfig: Path) -> None:
     provision = found.find()
     nodes = [(node.name, node.role, node.address, len(node.cpus), node.memory) for node in provision.nodes[1:]]

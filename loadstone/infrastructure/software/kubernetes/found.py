@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from kubernetes.utils.quantity import parse_quantity
+
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.desk import client
@@ -19,7 +21,6 @@ from loadstone.model.errors import LoadstoneError, PreflightError
 
 _RIGHTS = (("create", "namespaces"), ("list", "nodes"), ("create", "pods/exec"))
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-_UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def check() -> list[Finding]:
@@ -101,20 +102,15 @@ def _is_control_plane(node: dict[str, Any]) -> bool:
 def _node(node: dict[str, Any], role: Role, way: dict[str, str]) -> Node:
     name = node["metadata"]["name"]
     addresses = {entry["type"]: entry["address"] for entry in node["status"]["addresses"]}
+    memory = parse_quantity(node["status"]["allocatable"]["memory"])  # type: ignore[no-untyped-call]
     return Node(
         name=name,
         role=role,
         address=addresses.get("InternalIP") or addresses.get("ExternalIP") or addresses["Hostname"],
         cpus=tuple(range(int(node["status"]["capacity"]["cpu"]))),
-        memory=_bytes(node["status"]["allocatable"]["memory"]),
+        memory=int(memory),
         reach=Reach(transport="exec", options={"software": "kubernetes", "node": name, **way}),
     )
-
-
-def _bytes(quantity: str) -> int:
-    """The bytes of a quantity like ``16384Ki``."""
-    number = quantity.rstrip("kKMGTi")
-    return int(number) * _UNITS.get(quantity.removeprefix(number), 1)
 
 
 def _emulated(entry: journal.JournalEntry, emulated: EmulatedHosts) -> Provision:
