@@ -225,7 +225,7 @@ def exit_codes() -> dict[int, list[str]]:
     """The meanings of each code; 1 is what no other kind of error says."""
     found = {1: ["Something unexpected: a defect of Loadstone. The message names a file with the details."]}
     for _, kind in inspect.getmembers(errors, inspect.isclass):
-        if issubclass(kind, LoadstoneError) and kind is not LoadstoneError:
+        if issubclass(kind, LoadstoneError | errors.Interrupted) and kind is not LoadstoneError:
             found.setdefault(kind.exit_code, []).append((inspect.getdoc(kind) or "").replace("\n", " "))
     return found
 

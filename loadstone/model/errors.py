@@ -15,7 +15,7 @@ class LoadstoneError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message if not remedy else f"{message}\n  {remedy}")
+        super().__init__(_with_remedy(message, remedy))
         self.message = message
         self.remedy = remedy
 
@@ -23,6 +23,10 @@ class LoadstoneError(Exception):
     def first_line(self) -> str:
         """The first line of the message, without the remedy: for a sentence among others."""
         return self.message.partition("\n")[0]
+
+
+def _with_remedy(message: str, remedy: str) -> str:
+    return message if not remedy else f"{message}\n  {remedy}"
 
 
 @dataclass(frozen=True)
@@ -108,10 +112,14 @@ class Undecided(LoadstoneError):
     exit_code = 6
 
 
-class Interrupted(LoadstoneError):
+class Interrupted(BaseException):
     """Stopped by the user or a signal; finished trials are kept and the run can be resumed."""
 
+    # No error: what turns an error into a finding or a warning and goes on must not catch it.
     exit_code = 130
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(_with_remedy(message, remedy))
 
 
 _SPACE = "free disk space"

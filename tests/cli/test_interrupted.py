@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 from rich.text import Text
@@ -15,6 +16,8 @@ from rich.text import Text
 from loadstone.cli.app import out
 from loadstone.cli.console import SafeConsole
 from loadstone.experiments.interruption import interruptible
+from loadstone.experiments.wall_clock import offset_of
+from loadstone.infrastructure.machines import Machine
 from loadstone.model.errors import Interrupted
 from tests.experiments.fakes import write_study
 from tests.support.users import wait
@@ -153,6 +156,17 @@ def test_a_run_of_nohup_goes_on_when_its_terminal_closes() -> None:
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_signal_while_a_machine_is_asked_is_no_answer_of_the_machine() -> None:
+    class Asked:
+        name = "worker"
+
+        def clock(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="SIGINT"), interruptible():
+        offset_of(cast(Machine, Asked()))
 
 
 def test_text_of_others_cannot_command_the_terminal() -> None:

@@ -63,7 +63,7 @@ def test_the_run_that_is_resumed_is_of_the_name_that_an_override_gives(tmp_path:
     folder = begun.create(provenance())
     (again,) = sessions.of_run(results, file, ["name=renamed"], [], None)
     assert again.ledger is not None and again.ledger.folder == folder
-    with pytest.raises(InputError, match="no run of tiny-study in .*results/ to resume"):
+    with pytest.raises(InputError, match=r"no run of tiny-study in .*results/ to resume"):
         sessions.of_run(results, file, [], [], None)
 
 
