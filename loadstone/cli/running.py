@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from rich.console import Console
 
@@ -60,7 +61,8 @@ def run(session: Session, how: How, warnings: list[str]) -> Ledger:
     with ledger.locked():
         if how.watch:
             watching.start(ledger.folder)
-        _conduct(plan, ledger, driver, warnings, how.keep)
+        again = ledger.folder.parent if session.part else ledger.folder  # with all parts, also those not begun
+        _conduct(plan, ledger, driver, warnings, how.keep, again)
     return ledger
 
 
@@ -76,11 +78,6 @@ def run_parts(chosen: list[Session], how: How, warnings: list[str]) -> None:
         try:
             done.append(run(session, how, warnings))
             print_outcome(session.plan, done[-1], [], console=err)
-        except Interrupted as error:
-            if not done:
-                raise
-            rest = f"continue with all parts: loadstone run --resume {done[0].folder.parent}"
-            raise Interrupted(str(error), rest) from None
         except LoadstoneError as error:
             err.print(f"part {session.part}: {error}", markup=False)
             failures.append(error)
@@ -97,7 +94,8 @@ def run_parts(chosen: list[Session], how: How, warnings: list[str]) -> None:
         raise failures[0]
 
 
-def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str], keep: bool) -> None:
+def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str], keep: bool, again: Path) -> None:
+    """``again``: the folder to resume."""
     name = f"{plan.study.name}-{runs.name_of(ledger.folder)}"
     infrastructure = infrastructure_of(plan.study.cluster, name)
     for warning in [*warnings, *left_overs(name, infrastructure.finds_clusters)]:
@@ -115,9 +113,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str], ke
             Conductor(plan, ledger, infrastructure, driver, display, keep).run()
         except Interrupted as error:
             kept = plural(len(ledger.records), "finished trial")
-            raise Interrupted(
-                f"{error}; {kept} kept", f"continue with: loadstone run --resume {ledger.folder}"
-            ) from None
+            raise Interrupted(f"{error}; {kept} kept", f"continue with: loadstone run --resume {again}") from None
         except LoadstoneError as error:
             if ledger.records:
                 display.note(f"{plural(len(ledger.records), 'finished trial')} kept; continue with --resume")
