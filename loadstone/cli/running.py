@@ -17,7 +17,7 @@ from loadstone.cli.app import err, out, print_json
 from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
-from loadstone.experiments import preflight, runs
+from loadstone.experiments import preflight, runs, schedule
 from loadstone.experiments.commit import commit_of
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.durable import recording
@@ -161,6 +161,8 @@ def print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool = F
         console.print(f"report: {index.resolve()}", markup=False)
         gating.show(gated)
     invalid = sum(record.outcome.verdict == "invalid" for record in ledger.records)
-    if invalid and (failures or plan.study.load.capacity is None):
-        detail = f": {failures[0]}" if failures else ""
+    searches = plan.study.load.capacity is not None
+    why = schedule.spoilt(plan, ledger.records) if searches else failures
+    if invalid and (why or not searches):
+        detail = f": {why[0]}" if why else ""
         raise TrialsInvalid(f"{invalid} of {plural(len(ledger.records), 'trial')} were invalid{detail}")

@@ -28,6 +28,8 @@ class SearchFailed:
     reason: str
     at_least: float | None = None
     at_most: float | None = None
+    spoilt: bool = False
+    """By invalid trials, so it says nothing; that the range has no breaking point is an answer."""
 
 
 def step(

@@ -122,12 +122,20 @@ def failures(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
     """Why searches ended without a breaking point, and repetitions without the precision, as sentences."""
     if plan.study.load.capacity is None:
         return repeating.unreached(plan.study.trial.repetitions, records)
-    found = []
+    return [sentence for sentence, _ in _failed(plan, records)]
+
+
+def spoilt(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
+    """Those of the failures of searches that invalid trials are the reason of."""
+    return [sentence for sentence, failed in _failed(plan, records) if failed.spoilt]
+
+
+def _failed(plan: Plan, records: Sequence[FinishedTrial]) -> Iterator[tuple[str, SearchFailed]]:
+    """The searches that ended without a breaking point, each with a sentence."""
     for campaign in campaigns(plan):
         step = _step(plan, campaign, records)
         if isinstance(step, SearchFailed):
-            found.append(f"{campaign[0].label}: {step.reason}")
-    return found
+            yield f"{campaign[0].label}: {step.reason}", step
 
 
 def search_settings(plan: Plan, treatment: Treatment) -> Search:

@@ -100,7 +100,8 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | Search
     """What to do after ``history``. Equal histories give equal answers, in any process."""
     if invalid_in_a_row(history) >= MOST_INVALID:
         where = f"the last at {history[-1].load:g}/s"
-        return SearchFailed(f"{MOST_INVALID} trials in a row were invalid, {where}: see the reasons in their verdicts")
+        reason = f"{MOST_INVALID} trials in a row were invalid, {where}: see the reasons in their verdicts"
+        return SearchFailed(reason, spoilt=True)
     seen = _sort(search, history)
     bounds = search.lowest, search.highest
     step = bracketing.step(search.start, bounds, seen.short, seen.hint) or _refine(search, seen)
