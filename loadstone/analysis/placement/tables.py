@@ -15,7 +15,6 @@ from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
 from loadstone.analysis.schema import OfTrial, TableRow, rows
 from loadstone.analysis.summary import Searched, TreatmentSummary
-from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
 FACTOR = "placement"
@@ -188,19 +187,18 @@ def _of(by_trial: Mapping[str, list[_Row]], trial_ids: Iterable[str]) -> list[_R
 
 
 def _measured(trials: Sequence[TrialRow]) -> dict[str, Any]:
-    """The columns that come from the trials' own rows."""
+    """The columns that come from the trials' own rows; null where any trial has none, as it lost requests or broke."""
     found: dict[str, Any] = {"trials": len(trials), "held": sum(trial.verdict == "held" for trial in trials)}
     for name, column in (("mean_ms", "mean_ms"), ("p99_ms", "p99_ms"), ("executed_per_s", "throughput")):
-        # Where only a lower bound is known of a trial, a mean of the others is too low.
-        bounded = any(only_bounded(trial, column) for trial in trials)
-        if (values := _known(trials, column)) and not bounded:
+        values = _known(trials, column)
+        if len(values) == len(trials):
             ends = interval(values, logarithmic=name.endswith("_ms") and min(values) > 0)
             found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
-    offered = [trial for trial in trials if trial.offered]
-    if scheduled := sum(trial.offered or 0 for trial in offered):
-        dropped = scheduled - sum(trial.completed or 0 for trial in offered)
+    if all(trial.offered and trial.window_s for trial in trials):
+        scheduled = sum(trial.offered or 0 for trial in trials)
+        dropped = scheduled - sum(trial.completed or 0 for trial in trials)
         found["dropped_share"] = dropped / scheduled
-        found["dropped_per_s"] = dropped / sum(trial.window_s or 0.0 for trial in offered)
+        found["dropped_per_s"] = dropped / sum(trial.window_s or 0.0 for trial in trials)
     return found
 
 

@@ -17,6 +17,7 @@ from loadstone.analysis.placement.extremes import reference
 from loadstone.analysis.placement.tables import PlacementLoad, Tables, interval
 from loadstone.analysis.run import open_run
 from loadstone.analysis.schema import rows
+from loadstone.model.records.trial_row import TrialRow
 from tests.placements import SPLITS, placed
 
 
@@ -53,6 +54,21 @@ def test_a_percentile_that_is_only_bounded_in_one_trial_has_no_mean(rich: Path) 
     assert (first.trials, first.p99_ms, first.p99_ms_low, first.p99_ms_high) == (4, None, None, None)
     assert first.mean_ms is not None and all(row.p99_ms is not None for row in others)
     assert reference([row for row in (first, *others) if row.load == first.load]) is None
+
+
+def test_a_placement_that_broke_in_one_trial_does_not_bear_the_load(rich: Path) -> None:
+    """The means of the trials that it survived would make it the best."""
+    run = open_run(rich)
+    broke = next(row for row in run.trials if (row.factors["placement"], row.rate) == ("FLC-D", 700))
+    stopped = TrialRow.model_validate({**dict(broke), "aborted_at_s": 0.5, "verdict": "not held"})
+    trials = tuple(stopped if row is broke else row for row in run.trials)
+    treatments = summary.treatments(replace(run, trials=trials))
+    made = tables(treatments, {})
+    (mine,) = [row for row in made.loads if (row.placement, row.load) == ("FLC-D", 700)]
+    assert (mine.trials, mine.held) == (4, 3)
+    assert (mine.p99_ms, mine.mean_ms, mine.executed_per_s, mine.dropped_share) == (None, None, None, None)
+    assert reference(made.loads) == 500
+    assert reference(tables(summary.treatments(run), {}).loads) == 700
 
 
 def test_states_are_means_over_nodes_with_replicas_and_power_is_their_sum(rich: Path) -> None:
