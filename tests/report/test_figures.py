@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from loadstone.analysis.latency import LoadPoint
 from loadstone.report import page
 from loadstone.report.content import gather
-from loadstone.report.figures import names, style
+from loadstone.report.figures import bars, names, style
 from loadstone.report.inline import inline
 from tests.synthetic import Synthetic
 
@@ -171,3 +171,21 @@ def test_the_title_of_a_span_is_broken_at_its_slashes() -> None:
     assert names.in_lines(span, 22).split("\n") == ["payment POST /payment", "/transfer/id/{id}", "/amount/{amount}"]
     assert names.in_lines("user GET /", 22) == "user GET /"
     assert names.in_lines("LinpackBenchmark1", 5) == "LinpackBenchmark1"
+
+
+def test_a_treatment_with_too_few_answers_keeps_its_place_among_the_bars(tmp_path: Path):
+    capacities = {"baseline": 20.0, "vertical": 900.0, "horizontal": 700.0}
+    content = gather(Synthetic(capacities=capacities, rates=[200, 300], repetitions=2).write(tmp_path))
+    with style.styled():
+        figure = bars.at_loads(content)
+        assert figure is not None
+        panels = [(axes.get_title(loc="left"), axes.get_ylabel()) for axes in figure.axes]
+        assert panels == [
+            (f"{load} req/s", label)
+            for load in (200, 300)
+            for label in ("mean latency (ms)", "P99 latency (ms)", "not completed (%)")
+        ]
+        for axes in figure.axes:
+            assert [label.get_text() for label in axes.get_xticklabels()] == list(capacities)
+            drawn = [round(bar.get_x() + bar.get_width() / 2) for bar in axes.patches]
+            assert drawn == ([0, 1, 2] if "completed" in axes.get_ylabel() else [1, 2])

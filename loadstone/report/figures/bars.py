@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,18 +61,29 @@ def at_loads(content: Content) -> Figure | None:
         return None
     if not any(point.mean for point in points if point.quantity == "unfinished_share"):
         del labels["unfinished_share"]
-    places, bars = _places(treatments), []
-    for point in (point for point in points if point.quantity in labels):
-        _, group, colour = places[point.treatment]
-        panel = " · ".join(filter(None, (places[point.treatment][0], *_load(point, at, apart))))
-        scale = 100.0 if point.quantity == "unfinished_share" else 1.0
-        ends = (None if end is None else scale * end for end in (point.mean, point.low, point.high))
-        bars.append(_Bar(f"{panel}\n{labels[point.quantity]}", group, colour, *ends))
+    bars = []
+    for panel, load, quantity, treatment, group, colour in _each(treatments, None if apart else at, labels):
+        mine = [p for p in points if p.treatment == treatment and load in (None, p.load)]
+        point = next((p for p in mine if p.quantity == quantity), None)
+        if mine:
+            scale = 100.0 if quantity == "unfinished_share" else 1.0
+            ends = (point.mean, point.low, point.high) if point is not None else (None, None, None)
+            title = " · ".join(filter(None, (panel, f"{format.number(load)} req/s" if load and len(at) > 1 else "")))
+            bars.append(_Bar(f"{title}\n{labels[quantity]}", group, colour, *(end and scale * end for end in ends)))
     return _figure(bars, {f"\n{label}": label for label in labels.values()})
 
 
-def _load(point: CurvePoint, at: Sequence[float], apart: bool) -> list[str]:
-    return [f"{format.number(point.load)} req/s"] if len(at) > 1 and not apart else []
+def _each(
+    treatments: Sequence[TreatmentSummary], at: Sequence[float] | None, quantities: Iterable[str]
+) -> Iterator[tuple[str, float | None, str, str, str, str]]:
+    """Panel, load (None: each treatment has its own), quantity, treatment, group and colour, in the order of panels."""
+    places = _places(treatments)
+    for panel in dict.fromkeys(panel for panel, _, _ in places.values()):
+        for load in [None] if at is None else at:
+            for quantity in quantities:
+                for treatment, (its, group, colour) in places.items():
+                    if its == panel:
+                        yield panel, load, quantity, treatment, group, colour
 
 
 def _places(treatments: Sequence[TreatmentSummary]) -> dict[str, tuple[str, str, str]]:

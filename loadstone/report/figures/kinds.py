@@ -85,7 +85,8 @@ KINDS = (
         bars.at_loads,
         "Treatments beside each other",
         "Means over trials with their 95 % intervals. Not completed: of the requests that were scheduled, those "
-        "without a good answer when the window ended.",
+        "without a good answer when the window ended. A place without a bar is a treatment of which too few requests "
+        "were answered for that latency.",
         "curves",
         wide=True,
     ),
