@@ -16,7 +16,7 @@ from loadstone.analysis.bundle_check import METADATA
 from loadstone.analysis.run import find_run
 from loadstone.model.columns import markdown
 from loadstone.model.errors import InputError
-from loadstone.model.publishing import checked
+from loadstone.model.publishing import checked_author, checked_licence
 from loadstone.report import content as contents
 from loadstone.report import crate, facts, page, sentences
 from loadstone.report.content import Content
@@ -64,11 +64,12 @@ def export(run_folder: Path, target: Path, licence: str | None = None, authors: 
         raise InputError(f"{target}: an archive is named .zip or .tar.gz")
     if not target.resolve().parent.is_dir():
         raise InputError(f"{target}: there is no folder {target.resolve().parent}")
+    licence = checked_licence(licence) if licence is not None else None
+    authors = list(map(checked_author, authors))
     folder = find_run(run_folder)
     page.build(folder)
     content = contents.gather(folder)
-    licence = checked(licence) if licence else content.run.study.licence
-    authors = authors or content.run.study.authors
+    licence, authors = licence or content.run.study.licence, authors or content.run.study.authors
     (folder / "README.md").write_text(_readme(content, licence, authors), encoding="utf-8")
     files = {name: path for name, path in _files(folder) if path.resolve() != target.resolve()}
     # Written anew: an earlier release wrote numbers that no trial has, such as latencies of trials that were stopped.

@@ -191,6 +191,9 @@ def test_without_a_licence_the_bundle_says_so_and_a_study_may_have_one(run: Path
     assert "This dataset: Ada Lovelace. *synthetic: a run of Loadstone*. 2026-01-02." in readme
     with pytest.raises(InputError, match="licence 'free for all' cannot be used; use an SPDX identifier"):
         bundle.export(run, tmp_path / "run.zip", "free for all")
+    for given, what in ({"licence": ""}, "licence ''"), ({"authors": ["Ada", " "]}, "author ' '"):
+        with pytest.raises(InputError, match=f"{what} cannot be used; use "):
+            bundle.export(run, tmp_path / "run.zip", **given)
 
 
 def test_the_software_is_cited_as_its_citation_file_says():
