@@ -238,7 +238,7 @@ def near_shares(treatment: TreatmentSummary, shares: Iterable[float] = SHARES) -
 
 
 def beside_breaking_point(treatment: TreatmentSummary) -> list[TrialRow]:
-    """The valid trial of the highest load that held (or had no SLO), and that of the lowest above it that did not.
+    """The valid trial of the highest load that held (or had no SLO), and that of the lowest from there on that did not.
 
     Of trials that ran to their end: one that was stopped early has no latency.
     """

@@ -1,7 +1,7 @@
 """The traces of the trials that a report shows. Each is analysed once: its small tables stay beside it in traces.json.
 
 Millions of spans take seconds a trial, so not every trial of a long study is looked into: of each treatment the highest
-load that held and the lowest above it that did not, and trials spread over its loads.
+load that held and the lowest from there on that did not, and trials spread over its loads.
 """
 
 from __future__ import annotations

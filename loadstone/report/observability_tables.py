@@ -47,7 +47,7 @@ def per_s(value: float | None) -> str:
 
 @dataclass
 class TimeRow:
-    """A service's part of the critical path at the highest load that held, and above it."""
+    """A service's part of the critical path at the highest load that held, and at one that did not."""
 
     treatment: str
     service: str
@@ -69,7 +69,7 @@ class TimeRow:
 def time(rows: Sequence[TimeRow], several: bool) -> PageTable:
     """Shares of the critical path."""
     columns = [TableColumn("service", "Service")]
-    for side, head in (("held", "Share of the critical<br>path, held"), ("broke", "Share above it,<br>not held")):
+    for side, head in (("held", "Share of the critical<br>path, held"), ("broke", "Share where it<br>did not hold")):
         columns += [
             TableColumn(f"{side}_critical_share", head, format.percent),
             TableColumn(f"{side}_per_request_ms", "per request", format.milliseconds),

@@ -12,6 +12,7 @@ import pytest
 from loadstone.analysis import curves, latency, summary
 from loadstone.analysis.run import open_run
 from loadstone.model.slo import Slo
+from loadstone.report.figures.kinds import KINDS
 from tests.trial_rows import trial_row
 
 
@@ -126,6 +127,14 @@ def test_operations_are_those_of_the_trials_beside_the_breaking_point(searched: 
             mine = [row for row in rows if row.trial_id == trial.trial_id]
             assert sum(row.offered for row in mine) == trial.offered
             assert sum(row.violations for row in mine) == trial.violations
+
+
+def test_what_did_not_hold_may_be_at_the_load_that_held() -> None:
+    held, broke = trial_row(verdict="held"), trial_row(verdict="not held")
+    beside = latency.beside_breaking_point(summary.TreatmentSummary("a", "a", {}, (held, broke), None, None, (), ()))
+    assert [row.verdict for row in beside] == ["held", "not held"]
+    [caption] = [kind.caption for kind in KINDS if kind.name == "operations"]
+    assert "the lowest load from there on that did not hold" in caption
 
 
 def test_an_operation_without_a_request_has_no_latency(rated: Path, tmp_path: Path):

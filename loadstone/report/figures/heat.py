@@ -24,7 +24,7 @@ COLOURS = LinearSegmentedColormap.from_list("heat", [(0.0, 0.447, 0.698, 0.12), 
 
 
 def heat(content: Content) -> Figure | None:
-    """Two panels a treatment: the highest load that held, and the lowest above it that did not."""
+    """Two panels a treatment: the highest load that held, and the lowest from there on that did not."""
     pairs = [
         (treatment, trial)
         for treatment, rows in loads.treated(content, content.rows(TracedHeat))[:MOST_PANELS]

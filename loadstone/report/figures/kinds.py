@@ -151,12 +151,12 @@ KINDS = (
         operations.operations,
         "Latency by operation beside the breaking point",
         "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
-        "that of the lowest load above it that did not hold and ran to its end.",
+        "that of the lowest load from there on that did not hold and ran to its end.",
         "operations",
         (
             "Latency by operation (closed loop)",
             "From the median (bar) to P99 (marker) of each operation, in the trial of the most clients that held, or "
-            "had no SLO, and in that of the fewest above it that did not.",
+            "had no SLO, and in that of the fewest from there on that did not.",
         ),
     ),
     Kind(

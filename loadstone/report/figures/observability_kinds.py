@@ -20,7 +20,7 @@ TIME = (
         heat.heat,
         "Latency of the traced requests over time",
         "The darker, the more traces began then and took so long (all traces of one trial's window, {window}; by "
-        "square root). The highest load that held, and the lowest above it that did not{panels}.",
+        "square root). The highest load that held, and the lowest from there on that did not{panels}.",
         "traces_heat",
     ),
     Kind(

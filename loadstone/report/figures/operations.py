@@ -18,7 +18,8 @@ _PLACE = dict.fromkeys(("held", "measured"), (0.16, style.COLOURS[0])) | {"not h
 
 
 def operations(content: Content) -> Figure | None:
-    """From the median to P99 of each operation, in the highest trial that held and the lowest above that did not."""
+    """From the median to P99 of each operation, in the highest trial that held and the lowest from there on that did
+    not."""
     everything = [row for row in content.rows(OperationRow) if row.p99_ms is not None]
     shown = [t for t in content.treatments if any(row.treatment == t.label for row in everything)]
     if not shown:
@@ -52,6 +53,6 @@ def _names(rows: Sequence[OperationRow]) -> list[str]:
 
 
 def _handle(verdict: str) -> Line2D:
-    what = {"held": "highest load held", "measured": "most clients"}.get(verdict, "lowest above it not held")
+    what = {"held": "highest load held", "measured": "most clients"}.get(verdict, "lowest from there on not held")
     marker = style.VERDICTS[verdict]["marker"]
     return Line2D([], [], color=_PLACE[verdict][1], marker=marker, markersize=5, label=f"{what}: median to P99")
