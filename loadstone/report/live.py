@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -120,7 +121,8 @@ class _Handler(SimpleHTTPRequestHandler):
         host = (self.headers.get("Host") or "").rpartition(":")[0]
         start = f"/{self.server.token}/"
         path = unquote(urlsplit(self.path).path)
-        if host not in ("127.0.0.1", "localhost") or not secrets.compare_digest(path[: len(start)], start):
+        known = secrets.compare_digest(path[: len(start)].encode(), start.encode())
+        if host not in ("127.0.0.1", "localhost") or not known:
             return None
         return path[len(start) :]
 
@@ -176,6 +178,11 @@ class LiveServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.page = live
         self.token = secrets.token_urlsafe(16)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing where the reader has gone, as one who closes the page: the terminal is for the run."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:

@@ -104,6 +104,24 @@ def test_the_wait_after_a_slow_page_ends_with_the_run(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.servers
+def test_a_stranger_and_a_reader_who_has_gone_leave_no_trace_on_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    page = live.LivePage(tmp_path)
+    with live.LiveServer(page) as server:
+        threading.Thread(target=server.handle_request).start()
+        assert get(server.url, "/%C3%A9/report/index.html")[0] == 404
+        for error in (BrokenPipeError(), KeyError("a fault of ours")):
+            assert capfd.readouterr().err == ""
+            try:
+                raise error
+            except Exception:
+                server.handle_error(None, ("127.0.0.1", 1))
+        assert "a fault of ours" in capfd.readouterr().err
+    page.close()
+
+
+@pytest.mark.servers
 def test_a_finished_trial_is_in_the_page_and_an_event_says_so(run: Path) -> None:
     going = threading.Event()
     with live.serving(run) as (shown, url):
