@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.segment import Segment, Segments
 
 from loadstone import plugins
 from loadstone.cli import options
@@ -14,6 +15,7 @@ from loadstone.cli.options import What, chosen_plan, given_plan
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.durable import writing
 from loadstone.experiments.provisioning import infrastructure_of, machine_needs, sketch
+from loadstone.model.deployment import EXECUTABLE, is_script
 from loadstone.model.errors import grouped
 
 EPILOG = (
@@ -78,13 +80,14 @@ def command(
         files = orchestrate(plan.deployable(treatment), sketched, plan.study.name, Path(output or ".")).render()
     if output is None:
         for name, text in files.items():
-            out.print(f"# {name}", markup=False)
-            out.print(text, markup=False)
+            out.print(Segments([Segment(f"# {name}\n{text}\n")]))  # a text of Rich's would have spaces for tabs
         return
     with writing(output):
         for name, text in files.items():
             (output / name).parent.mkdir(parents=True, exist_ok=True)
             (output / name).write_text(text, encoding="utf-8")
+            if is_script(text):
+                (output / name).chmod(EXECUTABLE | 0o200)
             out.print(str(output / name), markup=False)
 
 

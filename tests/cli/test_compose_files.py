@@ -112,6 +112,22 @@ def test_a_compose_file_is_rendered_for_every_orchestrator_of_containers(
     assert f"warning: {TTY}" in warnings.splitlines()
 
 
+def test_files_are_rendered_as_they_are_deployed(say: RunCommand, place: Path) -> None:
+    script = "#!/bin/sh\nexec\tnginx  # :smile: [red]\n"
+    (place / "start.sh").write_text(script)
+    (place / "docker-compose.yml").write_text(
+        "services: {web: {image: 'nginx:1', ports: ['80:80'], volumes: ['./start.sh:/start.sh:ro']}}\n"
+    )
+    code, text, complaint = say("render", "docker-compose.yml", "--orchestrator", "compose")
+    assert code == 0, complaint
+    assert script in text
+    code, _, complaint = say("render", "docker-compose.yml", "--orchestrator", "compose", "-o", "files")
+    assert code == 0, complaint
+    (written,) = (place / "files" / "configs").rglob("*.sh")
+    assert written.read_text() == script and written.stat().st_mode & 0o111 == 0o111, "it is mounted as it is"
+    assert not (place / "files" / "compose.yaml").stat().st_mode & 0o111
+
+
 def test_processes_cannot_run_it(say: RunCommand, place: Path) -> None:
     code, _, complaint = say("render", "docker-compose.yml")
     assert code == 2
