@@ -138,10 +138,23 @@ def run_command(arguments: list[str]) -> int:
             err.print("[bold red]error:[/] ", end="")
             err.print(str(full), markup=False)
             return full.exit_code
+        if interruption := _interruption(error):
+            err.print(interruption, style="yellow", markup=False)
+            return Interrupted.exit_code
         err.print("[bold red]unexpected error:[/] ", end="")
         err.print(f"{type(error).__name__}: {error}", markup=False)
         err.print(f"  this is a defect of Loadstone; its details are in {_details()}", markup=False)
         return 1
+
+
+def _interruption(error: Exception) -> str:
+    """What ended the building of a model, where pydantic made a SchemaError of a Ctrl-C; empty for other errors."""
+    from pydantic_core import SchemaError  # with what most verbs need, and no --help
+
+    if not isinstance(error, SchemaError):
+        return ""
+    kind, _, text = str(error).strip().splitlines()[-1].strip().partition(":")
+    return (text.strip() or "Aborted.") if kind in (KeyboardInterrupt.__name__, Interrupted.__name__) else ""
 
 
 def _details() -> str:
