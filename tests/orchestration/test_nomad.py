@@ -141,10 +141,12 @@ def test_the_entry_keeps_its_port_while_one_replica_has_it(tmp_path: Path) -> No
 def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_path: Path) -> None:
     read = jobs(rendered(deployment(parse(IMAGES))), tmp_path)
     web = task(read["web"])
-    assert web["Env"] == {"GREETING": "100 %{ of ${NAME}", "odd.name": "two\nlines"}
+    assert web["Env"] == {"odd.name": "two\nlines"}
     assert web["Config"]["entrypoint"] == ["/bin/sh", "-c"]
     assert web["Config"]["args"] == ["nginx -g 'daemon off;' # $${HOME}"]
-    hosts, config, other = web["Templates"]
+    hosts, variables, config, other = web["Templates"]
+    assert variables["EmbeddedTmpl"] == 'GREETING="100 %{ of ${NAME}"\n'  # in Env a node would replace the name
+    assert variables["Envvars"] and variables["LeftDelim"] == "<0<"
     assert 'service "test-api|any"' in hosts["EmbeddedTmpl"] and "}} api\n" in hosts["EmbeddedTmpl"]
     assert 'if lt (len (service "test-api|any")) 1' in hosts["EmbeddedTmpl"]  # it starts when they are known
     assert hosts["ChangeMode"] == "restart"  # it would not see the file's next version

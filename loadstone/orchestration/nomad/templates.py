@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
+import re
 from dataclasses import dataclass
 
 from loadstone.model.deployment import EXECUTABLE, Deployment, Replica, is_script
@@ -85,7 +87,8 @@ def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
         return deployment.software[replica.software].container.environment
     password = discovery.password(deployment, replica)
     if replica.image is not None:
-        return password | replica.environment
+        literal = _literal(replica)
+        return password | {name: value for name, value in replica.environment.items() if name not in literal}
     files = {discovery.variable(deployment, need): f"file:/{_file(need)}" for need in _ours(deployment, replica)}
     return discovery.listening(replica) | files | discovery.settings(deployment) | password | replica.environment
 
@@ -94,7 +97,9 @@ def templates(deployment: Deployment, replica: Replica) -> list[Template]:
     """The files of a replica: lists of services, variables of stores; of an image names and configurations."""
     if replica.image is not None:
         hosts = [Template("local/hosts", "restart", _hosts(deployment, replica))] if replica.needs else []
-        return hosts + [_config(path, text) for path, text in replica.configs.items()]
+        lines = "".join(f"{name}={json.dumps(value)}\n" for name, value in _literal(replica).items())
+        variables = [_as_it_is("local/variables.env", lines, variables=True)] if lines else []
+        return hosts + variables + [_config(path, text) for path, text in replica.configs.items()]
     if replica.stack:
         return [_config(path, text) for path, text in replica.configs.items()]
     if replica.in_front:
@@ -160,8 +165,20 @@ def _proxy(deployment: Deployment, replica: Replica) -> Template:
     return Template(_PROXY_FILE, "noop", text)
 
 
+def _literal(replica: Replica) -> dict[str, str]:
+    """The variables of an image that Nomad would change: in those of a job it replaces ``${NAME}`` by another variable,
+    or not, as it happens to know that one by then. In those of a file it replaces nothing."""
+    named = {name: value for name, value in replica.environment.items() if re.fullmatch(r"[A-Za-z_][\w.]*", name, re.A)}
+    return {name: value for name, value in named.items() if re.search(r"\$\{[\w.-]+\}", value, re.A)}
+
+
 def _config(path: str, text: str) -> Template:
-    """A file that is there as it is: with delimiters that are not in it, nothing in it is a template."""
+    """A configuration file of an image."""
     name = f"{hashlib.sha256(path.encode()).hexdigest()[:6]}-{path.rpartition('/')[2]}"
+    return _as_it_is(f"local/configs/{name}", text)
+
+
+def _as_it_is(destination: str, text: str, variables: bool = False) -> Template:
+    """A file that is there as it is: with delimiters that are not in it, nothing in it is a template."""
     signs = next(sign for sign in map("<{}<".format, itertools.count()) if sign not in text)
-    return Template(f"local/configs/{name}", "noop", text, delimiters=(signs, signs.replace("<", ">")))
+    return Template(destination, "noop", text, variables, (signs, signs.replace("<", ">")))
