@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// UsualQuiet is longer than a span of our services waits to be sent (STONE_TRACES_INTERVAL).
+const UsualQuiet = 2600 * time.Millisecond
+
 const mostOrderBytes = 64 << 10
 
 // order is one line from the process that started the receiver.
@@ -32,7 +35,7 @@ type reply struct {
 // Control carries out orders, one JSON object a line, and writes one line of JSON for each, until the orders end:
 //
 //	{"verb": "begin", "file": "/abs/spans.parquet", "since_ns": 0}  begins a trial
-//	{"verb": "end", "quiet_s": 1.2, "within_s": 10}                 ends it: Counts
+//	{"verb": "end", "quiet_s": 2.6, "within_s": 10}                 ends it: Counts
 //	{"verb": "counts"}                                              Counts so far
 //
 // Orders come over a pipe, not over a port: they name files that the receiver writes with its own rights.
@@ -57,7 +60,7 @@ func Control(orders io.Reader, answers io.Writer, of *Recorder) error {
 }
 
 func carryOut(line []byte, of *Recorder) (any, error) {
-	wanted := order{Quiet: 1.2, Within: 10}
+	wanted := order{Quiet: UsualQuiet.Seconds(), Within: 10}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&wanted); err != nil {

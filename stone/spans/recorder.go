@@ -36,7 +36,7 @@ type Recorder struct {
 	ledger   ledger
 	reader   reader
 	arrived  chan struct{} // closed and made anew as spans arrive, where a caller waits
-	last     time.Time     // when spans came
+	last     time.Time     // when spans came, or the trial began to end
 }
 
 // NewRecorder makes a recorder that sends what it takes on to forward, unless that is nil.
@@ -223,7 +223,7 @@ func (r *Recorder) free() error {
 	return nil
 }
 
-// End waits until no span has come for quiet, at most within, then makes the trial's file and returns its counts.
+// End waits until no span has come for quiet, from now on and at most within, then makes the trial's file and returns its counts.
 // It returns ErrConflict if there is no trial.
 func (r *Recorder) End(quiet, within time.Duration) (Counts, error) {
 	r.lock.Lock()
@@ -235,6 +235,7 @@ func (r *Recorder) End(quiet, within time.Duration) (Counts, error) {
 		return Counts{}, fmt.Errorf("%w: no trial is running; begin one first", ErrConflict)
 	}
 	r.finished = make(chan struct{})
+	r.last = time.Now() // what ended just now has still to come: silence counts from here on
 	r.lock.Unlock()
 
 	silent := r.wait(quiet, within)

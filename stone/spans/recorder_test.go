@@ -214,6 +214,11 @@ func TestTheEndWaitsForSilence(t *testing.T) {
 		t.Errorf("no silence of an hour: %+v, %v", counts, err)
 	}
 
+	r, _ = began(t, small) // whatever came before: a sender may hold the last ones
+	if counts, err := r.End(time.Hour, time.Millisecond); err != nil || counts.Quiet {
+		t.Errorf("silence before the end: %+v, %v", counts, err)
+	}
+
 	r, file := began(t, small)
 	take(t, r, request(t, nil, made(1, 1)), Sender{})
 	ended := make(chan Counts)

@@ -40,7 +40,7 @@ lost: see --recover.
 A host that is left out is the loopback interface. Orders and answers are JSON, one a line:
 
   {"verb": "begin", "file": "/abs/spans.parquet"}      begins a trial; spans before it are counted "outside"
-  {"verb": "end", "quiet_s": 1.2, "within_s": 10}      waits until no span has come for quiet_s, at most within_s;
+  {"verb": "end", "quiet_s": 2.6, "within_s": 10}      waits until no span comes for quiet_s, at most within_s;
                                                        answers with the counts when the file is whole
   {"verb": "counts"}                                   the counts so far
 
@@ -59,7 +59,6 @@ func init() {
 const (
 	spansMemory   = 144 << 20 // bytes: Go collects garbage harder as it comes near
 	spansCPUs     = 2         // at a time: the rest is for what is observed
-	spansQuiet    = 1200 * time.Millisecond
 	spansMostWait = 10 * time.Second
 )
 
@@ -213,7 +212,7 @@ func recordUntil(ctx context.Context, on spans.Listeners, recorder *spans.Record
 	case failed = <-served:
 		served <- nil
 	}
-	counts, err := recorder.End(spansQuiet, spansMostWait)
+	counts, err := recorder.End(spans.UsualQuiet, spansMostWait)
 	stop()
 	if err = errors.Join(failed, err, <-served); err == nil {
 		printLine(counts)
