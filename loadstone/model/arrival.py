@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
-from loadstone.model.units import Duration
+from loadstone.model.units import LONGEST_S, Duration
 
 SHORTEST_S = 0.001
 
@@ -23,7 +23,7 @@ def _long_enough(value: float) -> float:
     return value
 
 
-Span = Annotated[Duration, AfterValidator(_long_enough)]
+Span = Annotated[Duration, AfterValidator(_long_enough), Field(le=LONGEST_S)]
 Factor = Annotated[float, Field(ge=0, le=1e6)]
 
 

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from loadstone.model.base import Finding, Matches, Model
 
+_MOST_BYTES = 10**15
 _PATH = r"[^.\s]+(\.[^.\s]+)*"
 _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"  # RFC 9110, 5.6.2
 
@@ -48,9 +49,9 @@ class Expectation(Model):
     """The status codes of correct answers; by default all below 400."""
     json_: Annotated[JsonExpectation | None, Field(alias="json")] = None
     """A value in the body. Each answer is read for it, which costs the load generator some microseconds."""
-    min_bytes: Annotated[int | None, Field(ge=0)] = None
+    min_bytes: Annotated[int | None, Field(ge=0, le=_MOST_BYTES)] = None
     """The fewest bytes that the body may have."""
-    max_bytes: Annotated[int | None, Field(ge=0)] = None
+    max_bytes: Annotated[int | None, Field(ge=0, le=_MOST_BYTES)] = None
     """The most bytes that the body may have."""
 
     def findings(self) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from loadstone.model.arrival import Arrival, ArrivalProcess, Replay, shape_seconds
 from loadstone.model.base import Finding, Model
 from loadstone.model.slo import Slo, key_of
-from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
+from loadstone.model.units import LONGEST_S, Duration, Pause, Share, format_seconds, format_share
 
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -71,7 +71,7 @@ class Closed(Model):
 
     clients: Annotated[list[Connections], Field(min_length=1, examples=[[1, 5, 10, 20]])]
     """How many clients at once; one trial for each number."""
-    think: Pause = 0.0
+    think: Annotated[Pause, Field(le=LONGEST_S)] = 0.0
     """How long a client waits between an answer and its next request."""
     pace: Rate | None = None
     """The most requests per second of all clients together, as the constant throughput timer of JMeter has it: each
@@ -152,22 +152,22 @@ class Load(Model):
     """HTTP/2 and gRPC: the most requests in flight on one connection, by default 100."""
     threads: Annotated[int, Field(ge=1, le=64)] = 1
     """Threads of the load generator."""
-    timeout: Duration = 5.0
+    timeout: Annotated[Duration, Field(le=3600)] = 5.0
     """A request without a whole answer for this long counts as timed out, or as an error if it could not even connect;
     an answer later than this as late."""
     abandon: bool = True
     """Drop requests that have waited for a connection longer than ``timeout``. They count as abandoned,
     a part of the unsent. With ``false`` they are sent late, as wrk2 does."""
-    drain: Duration | None = None
+    drain: Annotated[Duration, Field(le=LONGEST_S)] | None = None
     """How long answers are awaited after the window; by default as long as ``timeout``."""
     wait: Literal["auto", "precise", "tick", "spin"] = "auto"
     """How the generator waits for the next send: exact and costly, in ticks, or without sleeping. ``auto`` chooses once
     for all trials of a study: by its highest rate per thread (of a trace at its own pace, by that trace's), and
     ``precise`` for a search."""
-    lateness: Duration | None = None
+    lateness: Annotated[Duration, Field(le=LONGEST_S)] | None = None
     """How late the generator's own sends may be at P99 before a trial is invalid; by default a tenth of the
     strictest latency limit and at least 1 ms."""
-    seed: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 1
     """The seed of all random numbers: the same seed sends the same requests at the same times."""
     record_requests: bool = False
     """Write one record per request into the trial's folder (``requests.parquet``)."""

@@ -11,11 +11,9 @@ from loadstone.model.arrival import ArrivalProcess, Replay
 from loadstone.model.base import Finding, Model
 from loadstone.model.comparison import Repeating, Repetitions
 from loadstone.model.load import Count, Load
-from loadstone.model.units import Duration, Pause, format_seconds
+from loadstone.model.units import LONGEST_S, Duration, Pause, format_seconds
 
 Reset = Literal["never", "per-treatment", "per-trial"]
-LONGEST_S = 24 * 3600.0
-"""The longest window, in seconds."""
 
 
 class WarmupRequests(Model):
@@ -30,7 +28,8 @@ def _form(value: Any) -> str:
 
 
 Warmup = Annotated[
-    Annotated[Pause, Tag("by the time")] | Annotated[WarmupRequests, Tag("by requests")], Discriminator(_form)
+    Annotated[Pause, Field(le=LONGEST_S), Tag("by the time")] | Annotated[WarmupRequests, Tag("by requests")],
+    Discriminator(_form),
 ]
 
 
@@ -40,13 +39,13 @@ class TrialSettings(Model):
     warmup: Annotated[Warmup, Field(examples=["5s", {"requests": 5000}])] = 5.0
     """Load before the measured window, which is not counted: for a time, while the rate grows evenly to the whole one;
     or ``{requests: 5000}`` at the whole rate."""
-    duration: Duration = 30.0
+    duration: Annotated[Duration, Field(le=LONGEST_S)] = 30.0
     """The measured window."""
     requests: Count | None = None
     """The number of measured requests, instead of ``duration``. In a closed loop exactly so many are sent, by all
     clients together, and the window ends with the last answer. At a rate the window lasts ``requests`` / rate, and
     ends then: with constant arrivals it has exactly so many, with random arrivals so many on average."""
-    limit: Duration = 3600.0
+    limit: Annotated[Duration, Field(le=LONGEST_S)] = 3600.0
     """The longest that a closed loop with a number of requests may take, warm-up excluded if that is a time; a trial
     that takes longer is invalid."""
     repetitions: Repetitions = 1

@@ -16,6 +16,8 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonS
 
 from loadstone.model.base import show
 
+LONGEST_S = 24 * 3600.0
+"""The longest window, and the longest wait, that the load generator takes; in seconds."""
 PERIOD_US = 100_000
 """Period of CPU limits in microseconds: the kernel's default, and what every orchestrator uses."""
 

@@ -12,7 +12,7 @@ from loadstone.model import references
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.expectation import Expectation, Source
 from loadstone.model.fields import AnyField, Name, RandomField, Weight
-from loadstone.model.units import Pause, format_seconds
+from loadstone.model.units import LONGEST_S, Pause, format_seconds
 
 OperationName = Annotated[str, Matches(r"[A-Za-z0-9_:/-]+", "letters, digits and _ : / -")]
 HeaderName = Annotated[str, Matches(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "a header's name, for example X-Request-Id")]
@@ -23,7 +23,6 @@ WorkloadEntry = Annotated[
 FieldType = TypeVar("FieldType", bound=Model)
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """In the texts of a request: the value of a field."""
-_LONGEST_PAUSE = 24 * 3600.0
 _OUR_OWN_HEADERS = ("content-length", "transfer-encoding")
 
 
@@ -96,8 +95,8 @@ class Think(Model):
     def findings(self) -> Iterator[Finding]:
         if self.min > self.max:
             yield ("min",), f"{format_seconds(self.min)} is above max {format_seconds(self.max)}"
-        if self.max > _LONGEST_PAUSE:
-            yield ("max",), f"{format_seconds(self.max)} is too long; at most {format_seconds(_LONGEST_PAUSE)}"
+        if self.max > LONGEST_S:
+            yield ("max",), f"{format_seconds(self.max)} is too long; at most {format_seconds(LONGEST_S)}"
 
 
 def _always(value: Any) -> Any:
