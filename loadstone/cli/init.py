@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +39,8 @@ EPILOG = (
 )
 _SCHEMA = "study.schema.json"
 _LIMIT = "200ms"
+_OPTIONS = {"load.capacity.slo.p99": "--p99", "workload": "--workload", "orchestrator": "--orchestrator"}
+"""What chooses the value of a key."""
 _COMMENT = "# A first answer in minutes; for results that count: precision: 5%, duration: 30s or more.\n"
 
 
@@ -92,7 +95,10 @@ def command(
         "trial": yaml12.FlowMapping(warmup="3s", duration="10s"),
     }
     text = f"# yaml-language-server: $schema={_SCHEMA}\n{_COMMENT}{yaml12.dump(study)}"
-    plan = _write(text, output, beside, imported)
+    try:
+        plan = _write(text, output, beside, imported)
+    except InputError as error:
+        raise _without_the_study(error, output) from None
     out.print(f"{output}: {load_summary(plan)}", markup=False)
     if imported is not None:
         out.print(f"{beside}: {plural(len(imported.workload['operations']), 'operation')}", markup=False)
@@ -179,6 +185,18 @@ def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
         software, lambda kind: kind.finds_clusters if has_images else kind.self_contained
     )
     return {"orchestrator": name, "cluster": yaml12.FlowMapping(infrastructure=infrastructure)}
+
+
+def _without_the_study(error: InputError, output: Path) -> InputError:
+    """Without the lines of a study that is not written: what is wrong came by an option, or by an answer."""
+    if all(problem.file != output for problem in error.problems):
+        return error
+    return InputError(
+        [
+            replace(it, file=_OPTIONS.get(it.where, it.where), line=0, where="") if it.file == output else it
+            for it in error.problems
+        ]
+    )
 
 
 def _write(text: str, output: Path, beside: Path, imported: ImportedWorkload | None) -> Plan:

@@ -72,7 +72,8 @@ def test_a_built_in_application_runs_as_processes(say: RunCommand, tmp_path: Pat
         (("127.0.0.1:80/a",), "'127.0.0.1:80/a' has no scheme; write http://127.0.0.1:80/a"),
         (("localhost:80",), "'localhost:80' has no scheme; write http://localhost:80"),
         (("ftp://h/",), "'ftp://h/' is not an address; write it like http://127.0.0.1:8080"),
-        (("hotel-reservation", "--p99", "5"), "load.capacity.slo.p99: '5' has no unit"),
+        (("hotel-reservation", "--p99", "5"), "error: --p99: '5' has no unit"),
+        (("hotel-reservation", "--workload", "mixd"), "error: --workload: hotel-reservation has no workload 'mixd'"),
         (("hotel-reservation", "--orchestrator", "k8s"), "did you mean 'kubernetes'?"),
     ],
 )
