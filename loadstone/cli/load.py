@@ -49,7 +49,7 @@ def command(
     think: options.Think = None,
     pace: options.Pace = None,
     count: options.Count = None,
-    iterations: options.Iterations = 1,
+    iterations: options.Iterations = None,
     arrival: options.Arrival = "poisson",
     duration: options.Duration = None,
     warmup: options.Warmup = "1s",
@@ -109,9 +109,7 @@ def command(
     requested = asking.settings(
         {
             "rates": [rate] if rate is not None else None,
-            "closed": _closed(
-                closed, think=think, pace=pace, requests=count, iterations=iterations if iterations > 1 else None
-            ),
+            "closed": _closed(closed, think=think, pace=pace, requests=count, iterations=iterations),
             "arrival": asking.value("--arrival", arrival) if closed is None else None,
             "slo": asking.objective(slo),
             "seed": seed,

@@ -32,7 +32,9 @@ Pace = Annotated[float | None, _option("R", "With --closed: at most R requests p
 Count = Annotated[
     int | None, _option("N", "With --closed: each client sends N requests, instead of sending for --duration.")
 ]
-Iterations = Annotated[int, _option("I", "With --count: each client does so I times; each iteration is timed.")]
+Iterations = Annotated[
+    int | None, _option("I", "With --count: each client does so I times, 1 by default; each iteration is timed.")
+]
 Think = Annotated[str | None, _option("TIME", "A client's pause between an answer and its next request.")]
 Arrival = Annotated[str, _option("NAME", "poisson, constant, zipf, or {process: on-off, on: 1s, off: 1s} ...")]
 Duration = Annotated[str | None, _option("TIME", "The measured window; 10s by default.")]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
 from loadstone.applications import catalogue, seeding
 from loadstone.experiments import load_files
@@ -85,14 +85,18 @@ def target(text: str | None, what: str, workload: Workload | Path) -> SplitResul
     example = "tcp://127.0.0.1:5556" if messages else "http://127.0.0.1:8080"
     if text is None:
         raise InputError(f"{what} has no target: give it, for example {example}")
-    try:
-        url = address.parsed(text, messages)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    url = _parsed(text, messages)
     if isinstance(workload, Workload) and text != what and not messages and address.path(url) != "/":
         alone = f"{url.scheme}://{url.netloc}"
         raise InputError(f"{text}: the requests of {what} have paths of their own; give {alone} alone")
     return url
+
+
+def _parsed(text: str, messages: bool = False) -> SplitResult:
+    try:
+        return address.parsed(text, messages)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> Workload | Path:
@@ -101,7 +105,7 @@ def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> 
     if dataset is not None and (address.is_url(what) or what.endswith(SCRIPT)):
         raise InputError(f"--dataset {dataset}: only for an application's workload; {what} has no dataset")
     if address.is_url(what):
-        return _one_request(urlsplit(what), given)
+        return _one_request(_parsed(what), given)
     if given:
         options = ", ".join(f"--{key.rstrip('s')}" for key in given)
         raise InputError(f"{options}: only for a URL; {what} generates its own requests")

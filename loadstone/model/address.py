@@ -26,6 +26,8 @@ def parsed(text: str, messages: bool = False) -> SplitResult:
     Raises ValueError with what is wrong and what to write instead.
     """
     example = "tcp://127.0.0.1:5556" if messages else "http://127.0.0.1:8080"
+    if re.search(r"\s", text):
+        raise ValueError(f"{text!r} has a space in it; write %20 for one")
     try:
         url = urlsplit(text)
         port = url.port

@@ -43,6 +43,7 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 REFUSED = [
     ([URL], "no load: give --rate R (requests per second) or --closed N (clients)"),
     ([URL, "--rate", "5", "--closed", "5"], "--rate, --closed and a trace with its own speed exclude each other"),
+    (["http://127.0.0.1:8080/a b", "--rate", "5"], "'http://127.0.0.1:8080/a b' has a space in it; write %20 for one"),
     (["frob", "--rate", "5"], "'frob' is no URL (http://...), no script (....lua) and no application; known: doc"),
     (["localhost:80", "--rate", "5"], "'localhost:80' has no scheme; write http://localhost:80"),
     (["hotel-reservation", "--rate", "5"], "hotel-reservation has no target: give it, for example http://"),

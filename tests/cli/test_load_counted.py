@@ -13,6 +13,8 @@ from loadstone.cli.main import run_command
 URL = "http://127.0.0.1:8080/"
 REFUSED = [
     (["--rate", "5", "--count", "10"], "--count is for --closed"),
+    (["--closed", "5", "--count", "3", "--iterations", "0"], "--iterations: 0 is too small; it must be at least 1"),
+    (["--rate", "5", "--iterations", "-1"], "--iterations is for --closed"),
     (["--rate", "5", "--iterations", "2"], "--iterations is for --closed"),
     (["--closed", "5", "--count", "0"], "--count: 0 is too small"),
     (["--closed", "5", "--iterations", "2"], "--iterations: of how many requests?"),
