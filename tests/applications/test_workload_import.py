@@ -59,6 +59,38 @@ def test_gets_with_examples_become_operations(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameter", "query"),
+    [
+        ({"example": True}, "x=true"),
+        ({"schema": {"default": False}}, "x=false"),
+        ({"example": ["a", "b c"]}, "x=a&x=b%20c"),
+        ({"example": ["a", "b"], "explode": False}, "x=a%2Cb"),
+        ({"example": {"a": 1}}, None),
+        ({"example": None}, None),
+    ],
+)
+def test_values_are_written_as_requests_have_them(tmp_path: Path, parameter: dict[str, Any], query: str | None) -> None:
+    get = {"parameters": [{"in": "query", "name": "x", "required": True, **parameter}], "security": [{}, {"key": []}]}
+    (tmp_path / "api.json").write_text(
+        json.dumps({"openapi": "3.0.3", "paths": {"/a": {"get": get}, "/b": {"get": {}}}})
+    )
+    found = openapi.workload(tmp_path / "api.json")
+    assert found.workload["operations"].get("/a") == ({"path": f"/a?{query}"} if query else None)
+    assert not any("credentials" in note for note in found.notes)
+
+
+def test_parameters_of_one_name_become_fields_of_different_ones(tmp_path: Path) -> None:
+    places = [("path", "id"), ("query", "id"), ("query", "größe")]
+    parameters = [{"in": at, "name": name, "required": True, "schema": {"enum": [1, 2]}} for at, name in places]
+    (tmp_path / "api.json").write_text(
+        json.dumps({"openapi": "3.0.3", "paths": {"/a/{id}": {"get": {"parameters": parameters}}}})
+    )
+    found = openapi.workload(tmp_path / "api.json").workload
+    Document.of(found, "workload").parse(Workload)
+    assert found["operations"]["/a/-id-"]["path"] == "/a/{id}?id={id_2}&gr%C3%B6%C3%9Fe={gr__e}"
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a: 1", "is no OpenAPI file"),
@@ -125,6 +157,23 @@ def test_a_recording_becomes_a_mix_by_how_often(tmp_path: Path) -> None:
     ):
         assert text in notes
     assert "secret" not in json.dumps(found.workload)
+
+
+def test_the_fields_of_a_form_are_its_body_and_a_header_in_braces_is_noted(tmp_path: Path) -> None:
+    form = entry("POST", "http://h/login", **{"X-Filter": "{name}"})
+    form["request"]["postData"] = {
+        "mimeType": "application/x-www-form-urlencoded; charset=UTF-8",
+        "params": [{"name": "user", "value": "a b"}, {"name": "key", "value": "c&d"}],
+    }
+    upload = entry("POST", "http://h/upload")
+    upload["request"]["postData"] = {"mimeType": "multipart/form-data", "params": [{"name": "f", "fileName": "a.png"}]}
+    found = har.workload(archive(tmp_path, form, upload))
+    assert found.workload["operations"] == {
+        "post:/login": {"weight": 1, "method": "POST", "path": "/login", "body": "user=a+b&key=c%26d"}
+    }
+    notes = "\n".join(found.notes)
+    assert "1 request left out (POST /upload): their body is not text" in notes
+    assert "X-Filter is left out where it has a word in braces" in notes
 
 
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:

@@ -59,10 +59,10 @@ def counted(file: Path, names: Iterable[str], noun: str, why: str) -> list[str]:
     return [f"{file}: {plural(len(some), noun)} left out ({abridged(some, _SHOWN)}): {why}"]
 
 
-def unique(name: str, taken: Iterable[str]) -> str:
+def unique(name: str, taken: Iterable[str], joint: str = "-") -> str:
     """``name``, or with a number where it is taken."""
     used, number, free = set(taken), 1, name
     while free in used:
         number += 1
-        free = f"{name}-{number}"
+        free = f"{name}{joint}{number}"
     return free

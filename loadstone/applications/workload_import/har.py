@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from loadstone.applications.workload_import import ImportedWorkload, counted, read, understood, unique
 from loadstone.model import address
@@ -46,6 +46,7 @@ def _workload(file: Path, entries: list[Any], url: str | None) -> ImportedWorklo
     left: dict[str, list[str]] = {}
     names: dict[str, str] = {}
     secret = False
+    braced: set[str] = set()
     for where, entry in recorded:
         if f"{where.scheme}://{where.netloc}" != wanted:
             left.setdefault("they went to other servers", []).append(where.netloc)
@@ -56,6 +57,7 @@ def _workload(file: Path, entries: list[Any], url: str | None) -> ImportedWorklo
             continue
         request, had_secret = _request(where, entry["request"])
         secret = secret or had_secret
+        braced |= set(_headers(entry["request"])) - set(request.get("headers", ()))
         key = repr(request)
         if key in names:
             operations[names[key]]["weight"] += 1
@@ -67,6 +69,9 @@ def _workload(file: Path, entries: list[Any], url: str | None) -> ImportedWorklo
     notes.append(f"{file}: the order of the requests and the pauses between them are dropped; only how often is kept")
     if secret:
         notes.append(f"{file}: cookies and credentials are left out; add a header that is needed, under 'headers'")
+    if braced:
+        some = ", ".join(sorted(braced))
+        notes.append(f"{file}: {some} is left out where it has a word in braces, which would be taken for a field")
     if writes := [name for name, each in operations.items() if each.get("method", "GET") not in ("GET", "HEAD")]:
         notes.append(f"{file}: {len(writes)} operations change data, and are sent many times ({', '.join(writes[:3])})")
     if not operations:
@@ -87,9 +92,9 @@ def _unusable(entry: Mapping[str, Any]) -> str:
         return f"{request['method']} is not supported"
     if status < 100 or status >= 400:
         return "they failed when they were recorded"
-    if (request.get("postData") or {}).get("encoding"):
+    if (request.get("postData") or {}).get("encoding") or _body(request) is None:
         return "their body is not text"
-    if _PLACEHOLDER.search(str((request.get("postData") or {}).get("text", ""))):
+    if _PLACEHOLDER.search(_body(request) or ""):
         return "their body has a word in braces, which would be taken for a field"
     return ""
 
@@ -99,15 +104,29 @@ def _request(where: SplitResult, request: Mapping[str, Any]) -> tuple[dict[str, 
     path = address.path(where).replace("{", "%7B").replace("}", "%7D").replace(" ", "%20")
     found: dict[str, Any] = {} if request["method"] == "GET" else {"method": request["method"]}
     found["path"] = path
+    headers = {name: value for name, value in _headers(request).items() if not _PLACEHOLDER.search(value)}
+    if headers:
+        found["headers"] = headers
+    if body := _body(request):
+        found["body"] = body
+    return found, any(str(each["name"]).lower() in _SECRET for each in request.get("headers", ()))
+
+
+def _headers(request: Mapping[str, Any]) -> dict[str, str]:
+    """Those that the load generator does not make itself, and that are no secret."""
     given = {str(each["name"]): str(each["value"]) for each in request.get("headers", ())}
-    headers = {
+    return {
         name: value
         for name, value in given.items()
         if name.lower() not in (*_DROPPED, *_SECRET) and not name.lower().startswith((":", "sec-"))
-        if not _PLACEHOLDER.search(value)
     }
-    if headers:
-        found["headers"] = headers
-    if body := (request.get("postData") or {}).get("text"):
-        found["body"] = str(body)
-    return found, any(name.lower() in _SECRET for name in given)
+
+
+def _body(request: Mapping[str, Any]) -> str | None:
+    """The text of a body: the fields of a form stand in its place. None where it is not text."""
+    data = request.get("postData") or {}
+    if data.get("text") or not data.get("params"):
+        return str(data.get("text") or "")
+    if not str(data.get("mimeType", "")).startswith("application/x-www-form-urlencoded"):
+        return None
+    return urlencode([(str(each["name"]), str(each.get("value", ""))) for each in data["params"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -47,7 +48,8 @@ def _workload(file: Path, data: dict[str, Any]) -> ImportedWorkload:
         except _NoExample as missing:
             without.append(f"GET {path} ({missing})")
             continue
-        if operation.get("security", data.get("security")):
+        security = operation.get("security", data.get("security"))
+        if security and {} not in security:  # an empty one makes the others optional
             secured.append(f"GET {path}")
         name = re.sub(r"[^A-Za-z0-9_:/-]", "-", str(operation.get("operationId") or address.operation_name(path)))
         operations[unique(name, operations)] = request
@@ -104,14 +106,19 @@ def _request(data: Mapping[str, Any], path: str, parameters: list[dict[str, Any]
         name, where = str(parameter.get("name")), parameter.get("in")
         if where not in ("path", "query", "header") or not (parameter.get("required") or where == "path"):
             continue
-        values = [str(value) for value in _examples(data, parameter)]
+        examples = _examples(data, parameter)
+        values = [text for example in examples if (text := _text(example)) is not None]
         if not values:
             raise _NoExample(name)
         if where == "header":
             headers[name] = values[0]
             continue
+        if where == "query" and isinstance(examples[0], list) and _is_repeated(data, parameter):
+            query += [f"{quote(name, safe='')}={quote(_text(each) or '', safe='')}" for each in examples[0]]
+            continue
         if len(values) > 1:  # values of a field are percent-encoded when they are sent
-            field = unique(re.sub(r"\W", "_", f"_{name}" if name[:1].isdigit() else name), fields)
+            word = re.sub(r"\W", "_", f"_{name}" if name[:1].isdigit() else name, flags=re.ASCII)
+            field = unique(word, fields, "_")
             fields[field] = {"kind": "choice", "values": values}
             text = f"{{{field}}}"
         else:
@@ -124,6 +131,26 @@ def _request(data: Mapping[str, Any], path: str, parameters: list[dict[str, Any]
         raise _NoExample(", ".join(sorted(unknown)))
     request: dict[str, Any] = {"path": path + ("?" + "&".join(query) if query else "")}
     return request | ({"headers": headers} if headers else {}) | ({"fields": fields} if fields else {})
+
+
+def _text(value: Any) -> str | None:
+    """A value as a request has it, those of a list with commas between them; None for what has no such form."""
+    match value:
+        case str():
+            return value
+        case list():
+            texts = [text for each in value if (text := _text(each)) is not None]
+            return ",".join(texts) if value and len(texts) == len(value) else None
+        case bool() | int() | float():
+            return json.dumps(value)
+    return None
+
+
+def _is_repeated(data: Mapping[str, Any], parameter: Mapping[str, Any]) -> bool:
+    """Whether a query has its name before each value of a list, as OpenAPI 3 does by default."""
+    if "swagger" in data:
+        return parameter.get("collectionFormat") == "multi"
+    return bool(parameter.get("explode", parameter.get("style", "form") == "form"))
 
 
 def _examples(data: Mapping[str, Any], parameter: Mapping[str, Any]) -> list[Any]:
