@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -9,6 +11,9 @@ from pydantic import Field
 
 from loadstone.model.base import Finding, Model
 from loadstone.model.papers import Measure
+
+_MEASURED_UNDER = ("clients", "generators", "requests", "slo", "stand-ins", "workers")
+"""What treatments are told from each other by beside their settings."""
 
 
 class Claim(Model):
@@ -33,11 +38,31 @@ class Claim(Model):
     between: Annotated[list[float | None] | None, Field(min_length=2, max_length=2)] = None
     """The numbers between which it claims the measure to be; ``null`` leaves an end open."""
 
+    def misspelt(self, settings: list[str]) -> Iterator[Finding]:
+        """Names of settings that are misspelt: the claim would be about no treatment, and not be in the report.
+
+        Other unknown names may be factors of another part of the file.
+        """
+        known = [*settings, *_MEASURED_UNDER]
+        for key in ("of", "above", "below"):
+            for name in getattr(self, key) or ():
+                near = [] if name.split(".")[0] in known else difflib.get_close_matches(name, known, n=1)
+                if near and name not in known:
+                    yield (key, name), f"{name!r} is not a setting; did you mean {near[0]!r}?"
+
     def findings(self) -> Iterator[Finding]:
         given = [name for name in ("above", "below", "between") if getattr(self, name) is not None]
         if len(given) != 1:
             yield (), "a claim needs one of 'above', 'below' and 'between'"
         if self.measure in ("anderson_darling", "kolmogorov_smirnov") and self.span is None:
             yield ("span",), f"{self.measure!r} is of a span; 'all requests' for whole requests"
+        ends = [end for end in self.between or () if end is not None]
         if self.between == [None, None]:
             yield ("between",), "both ends are open; give a number"
+        elif not all(map(math.isfinite, ends)):
+            yield ("between",), "an end is no number; write null for one that is open"
+        elif len(ends) == 2 and ends[0] > ends[1]:
+            yield (
+                ("between",),
+                f"{ends[0]:g} is above {ends[1]:g}, so nothing lies between them; write the lower one first",
+            )

@@ -206,7 +206,8 @@ class Study(Settings):
     def findings(self) -> Iterator[Finding]:
         """Contradictions in the file itself; what needs the application or adapters is checked by the plan."""
         for index, claim in enumerate(self.claims):
-            yield from ((("claims", index, *path), text) for path, text in claim.findings())
+            found = [*claim.findings(), *claim.misspelt([*SETTABLE, *self.factors])]
+            yield from ((("claims", index, *path), text) for path, text in found)
         for path, text in self.stacks.findings():
             yield ("stacks", *path), text
         for path, text in self.load.findings():
