@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,16 +124,16 @@ def _find(name_or_path: str) -> list[Path]:
     if name_or_path in names():
         return [built_in]
     path = Path(name_or_path)
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path's, it also answers for what cannot be looked at
         return _in_folder(path)
     if "://" in name_or_path:
         raise InputError(f"{name_or_path!r} is not an address; write it like http://127.0.0.1:8080")
-    if not path.exists() and address.lacks_scheme(name_or_path):
+    if not os.path.exists(path) and address.lacks_scheme(name_or_path):
         raise InputError(f"{name_or_path!r} has no scheme; write http://{name_or_path}")
-    if not path.exists() and ":" in name_or_path:
+    if not os.path.exists(path) and ":" in name_or_path:
         first, *others = map(Path, name_or_path.split(":"))
         return [first, *(first.parent / other for other in others)]
-    if path.exists() or "/" in name_or_path or path.suffix in (".yaml", ".yml"):
+    if os.path.exists(path) or "/" in name_or_path or path.suffix in (".yaml", ".yml"):
         return [path]
     raise InputError(f"no application {name_or_path!r}" + did_you_mean(name_or_path, names()))
 

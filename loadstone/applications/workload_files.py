@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -44,8 +45,8 @@ def _fields(application: Application) -> Iterator[tuple[tuple[str | int, ...], F
 
 def _problem(field: FileField) -> str | None:
     file = Path(field.path)
-    if not file.is_file():
-        what = "is not a file" if file.exists() else "there is no such file"
+    if not os.path.isfile(file):  # unlike Path's, it also answers for what cannot be looked at
+        what = "is not a file" if os.path.exists(file) else "there is no such file"
         return f"{file}: {what}; paths are relative to the application file"
     if (size := file.stat().st_size) > _LARGEST:
         return f"{file}: has {size:,} bytes; at most {_LARGEST:,} are read"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,7 +111,7 @@ def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> 
         options = ", ".join(f"--{key.rstrip('s')}" for key in given)
         raise InputError(f"{options}: only for a URL; {what} generates its own requests")
     if what.endswith(SCRIPT):
-        if not Path(what).is_file():
+        if not os.path.isfile(what):
             raise InputError(f"{what}: no such script")
         return Path(what).resolve()
     return _of_application(what, dataset)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,8 @@ def _paths(load: Load) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _there(document: Document, place: Sequence[str | int], file: Path) -> Path:
-    if not file.is_file():
-        what = "is a folder" if file.is_dir() else "there is no such file"
+    if not os.path.isfile(file):  # unlike Path's, it also answers for what cannot be looked at
+        what = "is a folder" if os.path.isdir(file) else "there is no such file"
         raise InputError([document.problem(place, f"{file}: {what}; paths are relative to the study file")])
     return file.resolve()
 

@@ -49,6 +49,7 @@ REFUSED = [
     (["hotel-reservation", "--rate", "5"], "hotel-reservation has no target: give it, for example http://"),
     (["hotel-reservation/mixd", URL, "--rate", "5"], "has no workload 'mixd'; did you mean 'mixed'?"),
     (["gone.lua", URL, "--rate", "5"], "gone.lua: no such script"),
+    (["a" * 300 + ".lua", URL, "--rate", "5"], "a.lua: no such script"),
     ([URL, "--rate", "5", "--", "extra"], "'extra': only a script takes arguments"),
     ([URL, "--rate", "-5"], "--rate: -5 is too small; it must be more than 0"),
     ([URL, "--rate", "5", "--duration", "10"], "--duration: '10' has no unit; use us, ms, s, m, h"),

@@ -34,6 +34,19 @@ def test_a_missing_application_file_is_reported_at_its_place_in_the_study(tmp_pa
     assert str(caught.value) == f"{study}:3: application: {expected}"
 
 
+@pytest.mark.parametrize("key", ["application", "workload", "workloads.w", "load.tls.ca", "interference.application"])
+def test_a_name_that_no_file_can_have_is_reported_at_its_place(key: str) -> None:
+    name = "a" * 300 + {"workload": ".lua"}.get(key, ".yaml")
+    base = f"version: 1\nname: a\napplication: {'x' if key == 'application' else 'hotel-reservation'}\n"
+    study = Document(f"{base}load: {{rates: [1], slo: {{p99: 1s}}}}\n", "study.yaml")
+    rate = [("interference.rate", 1)] if key.startswith("interference") else []
+    for path, value in [(key, name), *rate]:
+        study.put(tuple(path.split(".")), value, path)
+    with pytest.raises(InputError) as caught:
+        make_plan(study)
+    assert f"{key}: " in str(caught.value) and name in str(caught.value)
+
+
 def test_a_mistake_in_the_application_is_named_in_its_own_file(tmp_path: Path) -> None:
     study = write_study(tmp_path)
     (tmp_path / "application.yaml").write_text(APPLICATION.replace("tier: frontend", "tier: backend"))
