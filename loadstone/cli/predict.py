@@ -47,7 +47,7 @@ def command(
     ] = None,
     rates: Annotated[
         list[float] | None,
-        typer.Option("--rate", metavar="RATE", min=0.001, help="A load in requests per second; repeatable."),
+        typer.Option("--rate", metavar="RATE", min=0.001, max=1e7, help="A load in requests per second; repeatable."),
     ] = None,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Also predict latencies at each rate, by simulation.")

@@ -117,6 +117,7 @@ def test_a_setting_that_changes_what_a_request_costs_is_doubted(run: Path, capsy
         (["--replicas", "frontent=2"], "did you mean 'frontend'"),
         (["--replicas", "frontend"], "give a service and a number"),
         (["--from", "nothing"], "--from 'nothing' names no treatments"),
+        (["--rate", "inf"], "less than or equal to"),
     ],
 )
 def test_mistakes_are_named(run: Path, capsys, options: list[str], message: str):

@@ -45,6 +45,8 @@ _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
 PRESSED, _FULL, _MOST_POINTS = 0.75, 0.95, 4
 """Shares of the quota: below the first, requests cost as at rest; below the second, trials still measure the cost. The
 third is the number of trials that are simulated."""
+_BEYOND = 10.0
+"""So many times what replicas bear leaves them no idle moment."""
 _MOST_BUSY = 0.95
 """The share of time for which a replica is taken to work at most: one that uses several cores is hardly ever idle."""
 
@@ -86,10 +88,17 @@ class Pressed:
         return simulate(server, breaking_point(server, objective) / 2, objective).holds >= 0.5
 
     def at(self, rate: float, limit: float, replicas: int) -> SimulatedReplica:
-        """Replicas with this quota at ``rate`` requests/s, by the middle server; rates are relative to its break."""
+        """Replicas with this quota at ``rate`` requests/s, by the middle server; rates are relative to its break.
+
+        Of a rate far beyond what they can bear so much is simulated as uses up the quota all the time.
+        """
         middle = len(self.servers) // 2
-        server = _server(self.servers[middle].cost, self.surroundings, limit, replicas)
-        return simulate(server, rate / self.measured * self.breaks[middle], self.objective, seed=2)
+        base = self.servers[middle]
+        bears = self.measured * replicas / base.replicas * (limit / base.limit) ** 2  # or less
+        server = _server(base.cost, self.surroundings, limit, replicas)
+        return simulate(
+            server, min(rate, _BEYOND * bears) / self.measured * self.breaks[middle], self.objective, seed=2
+        )
 
 
 @lru_cache(maxsize=32)

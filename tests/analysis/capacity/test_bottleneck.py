@@ -86,6 +86,12 @@ def test_pressed_trials_use_all_of_the_quota_and_keep_the_objective():
     assert rest * model.measured > 1.3 * BASE
 
 
+def test_far_beyond_what_it_bears_all_of_the_quota_is_used():
+    """However far: such a load is not simulated request by request."""
+    model = base()
+    assert [model.at(load, BASE, 1).cpu for load in (20 * model.measured, 1e12)] == pytest.approx([BASE] * 2, rel=0.03)
+
+
 def test_latencies_that_were_not_fitted_agree():
     model = base()
     for share in (0.75, 0.9):
