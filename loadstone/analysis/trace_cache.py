@@ -33,8 +33,9 @@ from loadstone.model.errors import InputError
 from loadstone.model.records.trial_row import TrialRow
 
 FILE = "traces.json"
-_FORMAT = 2
-"""The format of that file. A file of another format is made anew, and so is one that is older than the spans."""
+_FORMAT = 3
+"""The format of that file, and of how it comes to be. A file of another one is made anew, and so is one that is older
+than the spans."""
 _MOST, _LEAST_A_TREATMENT, _MOST_A_TREATMENT = 48, 2, 8
 """Trials that are looked into, in all and of each treatment."""
 _MOST_PATHS = 400

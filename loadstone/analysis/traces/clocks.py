@@ -68,7 +68,8 @@ def compare(spans: SpanColumns) -> Clocks:
 def _offsets(spans: SpanColumns) -> dict[tuple[int, int], tuple[int, int]]:
     """For hosts (a, b), both ways: the correction that makes b's clock agree with a's, and the number of calls used."""
     called = np.zeros(len(spans), np.bool_)
-    _mark_calls(spans.parent, spans.kind, spans.host.codes, spans.duration_ns, called)
+    ids = spans.span_id, spans.parent_id
+    _mark_calls(spans.parent, *ids, spans.kind, spans.host.codes, spans.duration_ns, called)
     calls = np.flatnonzero(called)
     if not len(calls):
         return {}
@@ -106,9 +107,10 @@ def _offset(spans: SpanColumns, servers: Ints, a: int) -> int:
 
 
 @kernel
-def _mark_calls(parent, kind, host, duration, called):  # type: ignore[no-untyped-def]
+def _mark_calls(parent, span_id, parent_id, kind, host, duration, called):  # type: ignore[no-untyped-def]
     """Server spans that a client span of another host called and that were not longer than it."""
     for i in range(len(parent)):
         p = parent[i]
         if p >= 0 and kind[i] == SERVER and kind[p] == CLIENT and host[i] != host[p]:
-            called[i] = 0 <= duration[i] <= duration[p]
+            named = parent_id[i] == span_id[p] or span_id[i] == span_id[p]  # not what only hangs on it, as orphans do
+            called[i] = named and 0 <= duration[i] <= duration[p]

@@ -33,15 +33,18 @@ def owners(spans: SpanColumns) -> Owners:
     of_peer = np.array([number[name] if name else -1 for name in spans.peer.names], np.int32)
     owner = spans.service.codes.copy()  # the services come first among the names, with their own codes
     callee = np.full(len(spans), -1, np.int32)
-    _own(spans.parent, spans.kind, spans.service.codes, spans.peer.codes, of_peer, owner, callee)
+    ids, kind = (spans.span_id, spans.parent_id), spans.kind
+    _own(spans.parent, *ids, kind, spans.service.codes, spans.peer.codes, of_peer, owner, callee)
     return Owners(Codes(owner, tuple(names)), callee)
 
 
 @kernel
-def _own(parent, kind, service, peer, of_peer, owner, callee):  # type: ignore[no-untyped-def]
+def _own(parent, span_id, parent_id, kind, service, peer, of_peer, owner, callee):  # type: ignore[no-untyped-def]
     for i in range(len(parent)):
         p = parent[i]
-        if p >= 0 and kind[i] == SERVER and kind[p] == CLIENT:
+        if p < 0 or kind[i] != SERVER or kind[p] != CLIENT:
+            continue
+        if parent_id[i] == span_id[p] or span_id[i] == span_id[p]:  # not what only hangs on it, as orphans do
             callee[p] = service[i]
     for i in range(len(parent)):
         if kind[i] == CLIENT and callee[i] < 0 and of_peer[peer[i]] >= 0:

@@ -42,6 +42,20 @@ def test_time_on_the_network_is_the_callers_and_time_in_a_store_is_the_stores(ca
     assert rows["rate"] == pytest.approx(expected | {"network_s": 0.0, "waited_s": 0.02})
 
 
+def test_what_only_hangs_on_a_call_was_not_called_by_it(tmp_path: Path) -> None:
+    """The driver's call is the root, and an orphan hangs on it that began later than the service that it called."""
+    rows = [
+        span(1, 0, 0, 100 * MS, "driver", kind=CLIENT, host="a"),
+        span(2, 1, 40 * MS, 100 * MS, "web", kind=SERVER, host="b"),
+        span(9, 7, 50 * MS, 90 * MS, "search", kind=SERVER, host="c"),
+    ]
+    traces = analyse(read(write(tmp_path / "spans.parquet", rows)))
+    waited = {row["service"]: row["waited_s"] for row in traces.services.to_pylist()}
+    assert waited == pytest.approx({"web": 0.04, "driver": 0.0, "search": 0.0})
+    assert traces.paths["path"].to_pylist() == ["web op2", "to web"]
+    assert {row["host"]: row["pairs"] for row in traces.clocks.to_pylist()} == {"a": 0, "b": 1, "c": 0}
+
+
 def test_a_path_has_a_step_for_each_service_and_store(call: TraceAnalysis) -> None:
     rows = [
         (row["path"], row["count"], round(row["critical_s"] * 1000), row["depth"]) for row in call.paths.to_pylist()
