@@ -170,7 +170,8 @@ def _doubts(chosen: _Chosen, found: TraceAnalysis) -> list[str]:
         if row.offset_ms:
             doubts.append(f"the clock of {row.host} was {row.offset_ms:+.3g} ms off; times are corrected")
     if not found.health.traces:
-        doubts.append(f"no trace starts in the measured window, and {found.health.outside:,} outside of it")
+        outside = f"no trace starts in the measured window, and {found.health.outside:,} outside of it"
+        doubts.append(outside if chosen.trial is not None else f"{chosen.file} has no traces")
     return doubts
 
 
