@@ -3,6 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -173,18 +174,22 @@ def _calls(measured: RunFolder, found: TreatmentSummary, deployed: set[str], par
     from loadstone.analysis import trace_cache
     from loadstone.analysis.capacity import calls
     from loadstone.analysis.schema import rows
-    from loadstone.analysis.traced_rows import TracedOperation
+    from loadstone.analysis.traced_rows import TracedHeat, TracedOperation
 
     application = measured.plan.application
     workload = next((each.settings.get("workload") for each in measured.plan.treatments if each.id == found.id), None)
     entry = application.entry_of(workload)
     seen = trace_cache.gather(measured, [found])
+    requests: Counter[str] = Counter()
+    for cell in rows(TracedHeat, seen.tables[TracedHeat.NAME]) if TracedHeat.NAME in seen.tables else ():
+        requests[cell.trial_id] += cell.count
     by_trial: dict[str, list[TracedOperation]] = {}
     for row in rows(TracedOperation, seen.tables[TracedOperation.NAME]) if TracedOperation.NAME in seen.tables else ():
         by_trial.setdefault(row.trial_id, []).append(row)
     traced = {row.trial_id for row in found.trials if row.traces}
     for trial, mine in reversed(by_trial.items()):
-        roots = sum(row.count for row in mine if row.service == entry and not row.peer)
+        # Some of the entry's spans may lie within others of it, and some traces may be of no request.
+        roots = min(sum(row.count for row in mine if row.service == entry and not row.peer), requests[trial])
         measured_calls = calls.of_traces(mine, entry, roots, parallel) if trial in traced and roots else None
         if measured_calls is not None and set(measured_calls.service) <= deployed and len(measured_calls.service) > 1:
             return measured_calls

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.analysis import summary
 from loadstone.analysis.capacity.simulation import SimulatedLoad
 from loadstone.analysis.capacity.sizing import Validation
+from loadstone.analysis.run import open_run
+from loadstone.analysis.traces.spans import CLIENT, SERVER
 from loadstone.applications import catalogue
-from loadstone.cli import predicted
+from loadstone.cli import predict, predicted
 from loadstone.cli.main import run_command
+from tests.made_traces import span, write
 from tests.synthetic import Synthetic
 
 
@@ -75,6 +79,27 @@ def test_latencies_are_simulated_with_how_far_they_are_to_be_believed(run: Path,
         assert (latency is not None) == (errors[name] is not None and errors[name] <= 0.25), name
     assert text["calls"].startswith("assumed: each service calls all that it needs once")
     assert text["validation"]["cases"] and errors["p99"] is not None
+
+
+def test_spans_within_the_entry_are_no_requests(run: Path, tmp_path: Path):
+    """Each request makes one call of search, in a step of the front end that has a span of its own."""
+    traced = shutil.copytree(run, tmp_path / run.name)
+    for file in (traced / "trials").glob("*/trial.json"):
+        trial = json.loads(file.read_text())
+        trial["row"]["traces"] = 10
+        file.write_text(json.dumps(trial))
+        from_ns = open_run(traced).window_ns(file.parent.name)[0] or 0
+        rows = []
+        for number in range(1, 11):
+            of = {"trace_id": number.to_bytes(16, "big")}
+            rows.append(span(1, 0, from_ns, from_ns + 9, "frontend", kind=SERVER, **of))
+            rows.append(span(2, 1, from_ns, from_ns + 8, "frontend", **of))
+            rows.append(span(3, 2, from_ns, from_ns + 7, "frontend", kind=CLIENT, peer="search", **of))
+        write(file.with_name("spans.parquet"), rows)
+    (traced / "trials.parquet").unlink()
+    opened = open_run(traced)
+    calls = predict._calls(opened, summary.treatments(opened)[0], {"frontend", "search"}, False)
+    assert calls.source.startswith("from 10 traces") and calls.visits() == {"frontend": 1.0, "search": 1.0}
 
 
 def test_a_percentile_is_given_only_where_it_was_near_enough_in_measured_trials():
