@@ -34,14 +34,14 @@ class Layout:
         placed = (r for r in deployment.replicas if not r.stack)
         return cls(
             tuple(Placed(replica.service, replica.node, replica.resources.cpu) for replica in placed),
-            {node.name: float(len(node.cpus)) for node in deployment.nodes if node.role == "worker"},
+            {node.name: float(len(node.cpus)) for node in deployment.nodes if node.role == "worker" and node.cpus},
         )
 
     @classmethod
     def seen(cls, usage: Iterable[Reading], nodes: Iterable[NodeFacts]) -> Layout:
         """The layout by a trial's ``usage.json`` and the nodes of a run's provenance."""
         placed = tuple(Placed(reading.service, reading.node, reading.cpu_limit) for reading in usage)
-        cores = {node.name: float(len(node.cpus)) for node in nodes if node.role == "worker"}
+        cores = {node.name: float(len(node.cpus)) for node in nodes if node.role == "worker" and node.cpus}
         return cls(placed, {name: count for name, count in cores.items() if any(p.node == name for p in placed)})
 
     def count(self, service: str) -> int:

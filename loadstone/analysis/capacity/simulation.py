@@ -104,7 +104,7 @@ class _Network:
     def __init__(self, layout: Layout, calls: Calls) -> None:
         self.services = list(dict.fromkeys(calls.service))
         number = {name: index for index, name in enumerate(self.services)}
-        nodes = list(layout.cores) or list(dict.fromkeys(replica.node for replica in layout.replicas))
+        nodes = list(dict.fromkeys([*layout.cores, *(replica.node for replica in layout.replicas)]))
         at = {name: index for index, name in enumerate(nodes)}
         placed = sorted(
             (replica for replica in layout.replicas if replica.service in number), key=lambda p: number[p.service]
@@ -119,7 +119,7 @@ class _Network:
         self.replicas = (
             np.concatenate([[0], np.cumsum(count)[:-1]]),
             count,
-            np.array([at.get(work.node, 0) for work in placed]),
+            np.array([at[work.node] for work in placed]),
             np.array([work.limit or 0.0 for work in placed]),
         )
         self.nodes = np.concatenate([[0], np.cumsum(cores)[:-1]]), cores

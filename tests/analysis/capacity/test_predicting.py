@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from dataclasses import replace
@@ -146,6 +147,17 @@ def test_another_objective_is_predicted_where_a_quota_decides():
     assert more.high / more.low > same.high / same.low
     with pytest.raises(ValueError, match="only where the bottleneck is a service with a CPU limit"):
         predict(replace(made, pressed=None), made.layout, objective=eased)
+
+
+def test_nodes_whose_cores_are_not_known_bound_nothing(tmp_path: Path):
+    folder = run_of(tmp_path, COSTS, POINT)
+    provenance = json.loads((folder / "provenance.json").read_text())
+    provenance["nodes"] = [{"name": "local", "role": "worker"}]
+    (folder / "provenance.json").write_text(json.dumps(provenance))
+    run = open_run(folder)
+    made = fit(run, summary.treatments(run)[0])
+    assert made.bottleneck.kind == "service"
+    assert "the nodes' cores are not known: only limits of services bound the prediction" in made.warnings
 
 
 def test_no_load_is_predicted_for_an_objective_that_none_keeps():

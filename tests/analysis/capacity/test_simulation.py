@@ -49,6 +49,12 @@ def test_two_stations_one_after_the_other_are_m_m_1_each():
     assert found.latency_ms["mean"] == pytest.approx(1e3 * (1 / (100 - 60) + 1 / (200 - 60)) + 2, rel=0.05)
 
 
+def test_a_node_whose_cores_are_not_known_is_a_node_of_its_own():
+    two = Layout((Placed("a", "n", None), Placed("b", "m", None)), {"n": 1.0})
+    found = simulate(two, unfold("a", {("a", "b"): 1.0}, False, ""), {"a": Work(0.004), "b": Work(0.008)}, 100.0)
+    assert found.stable and found.busiest_share == pytest.approx(0.4, rel=0.05)
+
+
 def test_a_quota_is_what_it_lets_through():
     free = simulate(alone(4), CALL, {"a": Work(0.001)}, 80.0)
     held = simulate(alone(4, limit=0.1), CALL, {"a": Work(0.001)}, 80.0)
