@@ -98,7 +98,7 @@ def command(
     )
     if rates or simulate:
         # Without overrides there are several suggestions and none is preferred: the measured deployment is shown.
-        label, layout, prediction = predictions[0] if overrides or counts else _as_measured(model)
+        label, layout, prediction = predictions[0] if overrides or counts else _as_measured(model, scale)
         at_rates = [predicted.at_rate(model, layout, prediction, rate) for rate in rates or []]
         result = replace(result, at=predicted.RateVerdicts(label, at_rates))
         if simulate:
@@ -154,10 +154,10 @@ def _warnings(predictions: Mapping[str, Sequence[str]]) -> list[str]:
     return [text if len(labels) == everywhere else f"{', '.join(labels)}: {text}" for text, labels in having.items()]
 
 
-def _as_measured(model: CapacityModel) -> tuple[str, Layout, Prediction]:
+def _as_measured(model: CapacityModel, scale: float) -> tuple[str, Layout, Prediction]:
     from loadstone.analysis import capacity
 
-    return "as measured", model.layout, capacity.predict(model, model.layout)
+    return "as measured", model.layout, capacity.predict(model, model.layout, scale=scale)
 
 
 def _registered(measured: RunFolder) -> tuple[list[Registered], list[TreatmentSummary]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.analysis import summary
+from loadstone.analysis import capacity, summary
 from loadstone.analysis.capacity.simulation import SimulatedLoad
 from loadstone.analysis.capacity.sizing import Validation
 from loadstone.analysis.run import open_run
@@ -67,6 +67,15 @@ def test_a_rate_holds_or_breaks(run: Path, capsys):
     rates = prediction(run, capsys, "--set", "scaling=horizontal", "--rate", "100", "--rate", "90000")["at"]["rates"]
     assert [row["verdict"] for row in rates] == ["holds", "breaks"]
     assert all(len(row["utilisation"]) == 3 for row in rates)
+
+
+def test_what_predictions_of_the_run_missed_by_counts_for_the_measured_deployment_too(run: Path, capsys, monkeypatch):
+    rate = str(0.91 * prediction(run, capsys)["model"]["breaking_point"]["value"])
+    verdicts = []
+    for scale in (1.0, 5.0):
+        monkeypatch.setattr(capacity, "scale", lambda *_, scale=scale: scale)
+        verdicts.append(prediction(run, capsys, "--rate", rate)["at"]["rates"][0]["verdict"])
+    assert verdicts == ["holds", "cannot tell"]
 
 
 @pytest.mark.slow
