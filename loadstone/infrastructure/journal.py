@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from loadstone import plugins
 from loadstone.model.base import Model, did_you_mean
-from loadstone.model.errors import DeploymentError, InputError, Interrupted, LoadstoneError, PreflightError, disk_error
+from loadstone.model.errors import DeploymentError, InputError, LoadstoneError, PreflightError, disk_error
 
 
 class JournalEntry(Model):
@@ -140,8 +140,6 @@ def remove_all(names: list[str] | None = None) -> list[str]:
             continue
         try:
             sentences += plugins.find(entry.layer, entry.implementation).undo(entry)
-        except Interrupted:
-            raise
         except LoadstoneError as error:
             failures.append(error)
     if len(failures) == 1 and not sentences:
