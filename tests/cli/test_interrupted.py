@@ -158,15 +158,15 @@ def test_a_run_of_nohup_goes_on_when_its_terminal_closes() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_signal_while_a_machine_is_asked_is_no_answer_of_the_machine() -> None:
-    class Asked:
+def test_a_signal_during_a_request_to_a_machine_is_no_answer_of_the_machine() -> None:
+    class Slow:
         name = "worker"
 
         def clock(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(Interrupted, match="SIGINT"), interruptible():
-        offset_of(cast(Machine, Asked()))
+        offset_of(cast(Machine, Slow()))
 
 
 def test_text_of_others_cannot_command_the_terminal() -> None:

@@ -68,7 +68,7 @@ def test_the_run_that_is_resumed_is_of_the_name_that_an_override_gives(tmp_path:
 
 
 class Killed(BaseException):
-    """Ends what runs, as a signal that nobody can catch."""
+    """Ends what runs, as SIGKILL does."""
 
 
 def begin_part(folder: Path) -> Path:
