@@ -236,7 +236,8 @@ def locate(results: Path, given: str | None) -> Path:
 
     Raises InputError where there is none, and where a name is that of a study and of a folder beside ``results``.
     """
-    found = sorted(_folders(results, Path(given).name if given else "*"), key=lambda folder: folder.name)
+    study = Path(given).name if given else "*"  # nothing of the folders `.` and `/`
+    found = sorted(_folders(results, study), key=lambda folder: folder.name) if study else []
     if given and is_run(Path(given)):
         if found and os.sep not in given:
             both = f"{given!r} is a run folder here and a study in {results}/"

@@ -67,6 +67,16 @@ def test_the_run_that_is_resumed_is_of_the_name_that_an_override_gives(tmp_path:
         sessions.of_run(results, file, [], [], None)
 
 
+def test_the_working_folder_is_a_run_or_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (begun,) = sessions.of_study(tmp_path / "results", str(write_study(tmp_path)), [], [], None)
+    monkeypatch.chdir(begun.create(provenance()))
+    assert runs.locate(Path("results"), ".") == Path()
+    for folder in ("/", "./trials", "trials/.."):
+        monkeypatch.chdir("/")
+        with pytest.raises(InputError, match=f"no run {folder!r} in results/"):
+            runs.locate(Path("results"), folder)
+
+
 class Killed(BaseException):
     """Ends what runs, as SIGKILL does."""
 
