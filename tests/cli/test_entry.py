@@ -30,10 +30,10 @@ def test_an_interruption_while_python_still_imports_ends_without_a_word(monkeypa
 
 
 @pytest.mark.parametrize(
-    ("raised", "said"), [(KeyboardInterrupt(), "Aborted."), (Interrupted("interrupted by SIGINT"), "by SIGINT")]
+    ("raised", "reported"), [(KeyboardInterrupt(), "Aborted."), (Interrupted("interrupted by SIGINT"), "by SIGINT")]
 )
 def test_an_interruption_while_a_model_is_built_is_no_defect(
-    raised: BaseException, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    raised: BaseException, reported: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Level:
         def __repr__(self) -> str:  # called by pydantic, which raises a SchemaError in place of any exception
@@ -45,4 +45,4 @@ def test_an_interruption_while_a_model_is_built_is_no_defect(
     monkeypatch.setattr(status, "command", build)
     assert main.run_command(["status"]) == Interrupted.exit_code
     complaint = capsys.readouterr().err
-    assert said in complaint and "defect" not in complaint
+    assert reported in complaint and "defect" not in complaint
