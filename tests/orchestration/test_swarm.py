@@ -157,6 +157,19 @@ def test_no_variable_of_the_shell_is_put_into_a_path(tmp_path: Path) -> None:
     accepted(written(tmp_path, files), FILE)
 
 
+@given(st.text(min_size=1), st.integers(1, 63))
+def test_names_that_swarm_does_not_take_are_refused(name: str, length: int) -> None:
+    (web,) = foreign().of("web")
+    service = "w" * length
+    deployment = foreign().model_copy(
+        update={"name": name, "replicas": (web.model_copy(update={"needs": (), "service": service}),)}
+    )
+    swarm = Swarm(deployment, Path("/nowhere"))
+    refused = [finding for finding in swarm.preflight() if finding.what == service]
+    assert bool(refused) == (len(f"{swarm._stack_name}_{service}") > 63)
+    assert not refused or length > 55, "a stack's name is shortened where that will do"
+
+
 def test_official_images_are_checked_with_their_own_tools_and_as_rarely() -> None:
     deployment = hotel()
     official = {name: software.container.image for name, software in deployment.software.items()}

@@ -40,6 +40,10 @@ class Swarm(Containers):
         if command_line() is None:
             findings.append(Finding("docker", "error", "the docker command is not installed",
                                     "sudo apt-get install -y docker.io (or docker-ce-cli)"))  # fmt: skip
+        for name in self.deployment.services():
+            if len(whole := f"{self._stack_name}_{name}") > _LONGEST_NAME:
+                message = f"Swarm takes names of at most {_LONGEST_NAME} characters, and not {whole}"
+                findings.append(Finding(name, "error", message, "give the service a shorter name"))
         return findings
 
     def render(self) -> dict[str, str]:
