@@ -13,7 +13,7 @@ from loadstone.model.base import Finding, Model
 from loadstone.model.papers import Measure
 
 _MEASURED_UNDER = ("clients", "generators", "requests", "slo", "stand-ins", "workers")
-"""What treatments are told from each other by beside their settings."""
+"""What treatments are distinguished by beside their settings."""
 
 
 class Claim(Model):

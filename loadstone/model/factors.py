@@ -72,7 +72,7 @@ def resolve(document: Document, study: Study) -> list[Varied]:
 
 
 def alike(document: Document, study: Study, treatments: Sequence[Treatment]) -> Iterator[Problem]:
-    """Treatments that are the same, or are called the same, each at the level by which one is told from another."""
+    """Treatments that are the same, or are called the same, each at the level in which it differs from the first."""
     combinations = study.combinations()
     seen: dict[str, int] = {}
     for place, treatment in enumerate(treatments):

@@ -58,7 +58,9 @@ def test_the_exit_code_is_that_of_the_command_although_its_reader_has_ended(verb
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["--help"], 0), (["run", "--help"], 0), ([], 2), (["nothing"], 2), (["validate"], 2)]
 )
-def test_help_and_errors_of_usage_keep_their_exit_code_where_nobody_reads_them(arguments: list[str], code: int) -> None:
+def test_help_and_errors_of_usage_keep_their_exit_code_where_their_reader_has_ended(
+    arguments: list[str], code: int
+) -> None:
     reading, writing = os.pipe()
     os.close(reading)  # before anything is written: whether it fails is no matter of time
     ended = subprocess.run([LOADSTONE, *arguments], stdout=writing, stderr=writing, check=False)
