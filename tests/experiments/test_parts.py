@@ -91,7 +91,7 @@ def test_one_part_is_chosen_by_its_name() -> None:
         ),
         (
             ("{trial: {duration: 3s}}", "{load: 1}"),
-            "study.yaml:10: parts.0.factors.load.connections.0: 'load' has no keys",
+            "study.yaml:11: parts.0.scale.here.factors.load.connections.0: 'load' has no keys",
         ),
     ],
 )
