@@ -29,7 +29,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Pack a run's study, dataset, figures and report into one archive (an RO-Crate)."""
-    from loadstone.report import bundle  # a slow import that --help does not need
+    from loadstone.report import bundle, format  # a slow import that --help does not need
 
     folder = runs.locate_one(results, run)
     target = output or Path(f"{folder.parent.name}-{folder.name}.zip")
@@ -38,4 +38,4 @@ def command(
     if json:
         print_json({"run": str(folder), "archive": str(written), "bytes": written.stat().st_size})
         return
-    out.print(f"{written} ({written.stat().st_size / 1e6:.1f} MB)", markup=False)
+    out.print(f"{written} ({format.size(written.stat().st_size)})", markup=False)

@@ -10,6 +10,7 @@ import typer
 from loadstone.analysis.gate import parse
 from loadstone.cli import gating
 from loadstone.cli.app import Json, Overrides, Parts, Results, Scale
+from loadstone.experiments.interruption import interruptible
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.measurement_lock import measuring
 from loadstone.model.errors import InputError
@@ -69,23 +70,24 @@ def command(
             "--junit, --markdown and --fail-undecided are about gates; give one, for example --gate 'capacity >= 1200'"
         )
     how = running.How(emulated_ok, keep, watch, json)
-    temporary.sweep()
-    with measuring(shared_ok) as other:
-        choose = sessions.of_run if resume else sessions.of_study
-        chosen = choose(results, study, overrides or [], part or [], scale)
-        running.require_searches([session.plan for session in chosen], limits)
-        if keep:
-            running.require_machines([session.plan for session in chosen])
-        warnings = [other] if other else []
-        if chosen[0].part:
-            running.run_parts(chosen, how, warnings)
-            return
-        (session,) = chosen
-        ledger = running.run(session, how, warnings)
-    gated = running.gated_by(ledger, limits)
-    try:
-        running.print_outcome(session.plan, ledger, gated, json)
-    finally:  # the report comes first, and a build server gets its files also where trials were invalid
-        gating.write(gated, junit, markdown)
-    if limits:
-        gating.require(gated, fail_undecided)
+    with interruptible():
+        temporary.sweep()
+        with measuring(shared_ok) as other:
+            choose = sessions.of_run if resume else sessions.of_study
+            chosen = choose(results, study, overrides or [], part or [], scale)
+            running.require_searches([session.plan for session in chosen], limits)
+            if keep:
+                running.require_machines([session.plan for session in chosen])
+            warnings = [other] if other else []
+            if chosen[0].part:
+                running.run_parts(chosen, how, warnings)
+                return
+            (session,) = chosen
+            ledger = running.run(session, how, warnings)
+        gated = running.gated_by(ledger, limits)
+        try:
+            running.print_outcome(session.plan, ledger, gated, json)
+        finally:  # the report comes first, and a build server gets its files also where trials were invalid
+            gating.write(gated, junit, markdown)
+        if limits:
+            gating.require(gated, fail_undecided)

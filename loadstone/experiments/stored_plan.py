@@ -30,9 +30,11 @@ _SHOWN = 4
 def data_of(folder: Path) -> dict[str, Any]:
     """``plan.json``; raises InputError where it cannot be read."""
     try:
-        stored: dict[str, Any] = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        stored = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        if not isinstance(stored, dict):
+            raise ValueError("it holds no object")
         return stored
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"{folder}/plan.json cannot be read: {error}\n"
             f"  `loadstone report {folder}` shows what can be; to go on, start a new run"

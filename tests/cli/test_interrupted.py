@@ -20,7 +20,7 @@ from loadstone.experiments.wall_clock import offset_of
 from loadstone.infrastructure.machines import Machine
 from loadstone.model.errors import Interrupted
 from tests.experiments.fakes import write_study
-from tests.support.users import wait
+from tests.support.users import LOADSTONE, wait
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -156,6 +156,15 @@ def test_a_run_of_nohup_goes_on_when_its_terminal_closes() -> None:
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_signal_before_the_first_trial_ends_a_run_as_later(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "study.yaml")
+    run = subprocess.Popen([LOADSTONE, "run", "study.yaml", "--shared-ok"], cwd=tmp_path, stderr=subprocess.PIPE)
+    with (tmp_path / "study.yaml").open("w"):  # once it reads the study
+        run.terminate()
+        _, complaint = run.communicate(timeout=60)
+    assert (run.returncode, b"interrupted by SIGTERM" in complaint) == (130, True)
 
 
 def test_a_signal_during_a_request_to_a_machine_is_no_answer_of_the_machine() -> None:

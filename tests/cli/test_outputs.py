@@ -36,11 +36,12 @@ def test_a_place_that_is_no_folder_is_wrong_input(
     assert (tmp_path / "taken").read_text() == "mine"
 
 
-def test_a_damaged_plan_is_named(say: RunCommand, tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text('{"a": 1')
+@pytest.mark.parametrize(("written", "why"), [('{"a": 1', "Expecting"), ("null", "it holds no object")])
+def test_a_damaged_plan_is_named(say: RunCommand, tmp_path: Path, written: str, why: str) -> None:
+    (tmp_path / "plan.json").write_text(written)
     code, _, complaint = say("status", tmp_path)
     assert code == 2
-    assert "plan.json cannot be read: Expecting" in complaint and "to go on, start a new run" in complaint
+    assert f"plan.json cannot be read: {why}" in complaint and "to go on, start a new run" in complaint
 
 
 def shell(script: str, **environment: str) -> subprocess.CompletedProcess[str]:

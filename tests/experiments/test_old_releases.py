@@ -22,6 +22,7 @@ from loadstone.experiments.resume import look, reopen
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.records.trial_row import WINDOWED
+from loadstone.report import format
 from tests.experiments.fakes import APPLICATION, STUDY, write_study
 from tests.support.plans import read_plan
 from tests.trial_rows import row_of
@@ -66,6 +67,7 @@ def test_it_is_loaded_and_exported(old: Path, tmp_path: Path, capsys: pytest.Cap
     assert len(run.trials) == len(list(old.glob("trials/*/trial.json")))
     target = tmp_path / "given.zip"
     assert run_command(["export", str(old), "--output", str(target)]) == 0
+    assert f"given.zip ({format.size(target.stat().st_size)})" in capsys.readouterr().out.replace("\n", "")
     with zipfile.ZipFile(target) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith("/trials.parquet"))
         rows = pq.read_table(BytesIO(archive.read(name))).to_pylist()

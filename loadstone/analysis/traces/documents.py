@@ -60,17 +60,17 @@ def columns(file: Path) -> dict[str, Any]:
 
 
 def _documents(file: Path) -> Iterator[tuple[str, Any]]:
-    """Every document, and where it is. The first line shows whether each line has one."""
+    """Every document, and where it is. The first line that is not blank shows whether each line has one."""
     with file.open("rb") as source:
         packed = source.read(2) == _GZIP
     with gzip.open(file, "rt", encoding="utf-8-sig") if packed else file.open(encoding="utf-8-sig") as text:
-        first = text.readline()
+        begins, first = next(((number, line) for number, line in enumerate(text, 1) if line.strip()), (1, ""))
         try:
-            yield "line 1: ", json.loads(first)
+            yield f"line {begins}: ", json.loads(first)
         except json.JSONDecodeError:
-            yield "", json.loads(first + text.read())
+            yield "", json.loads("\n" * (begins - 1) + first + text.read())
             return
-        for number, line in enumerate(text, 2):
+        for number, line in enumerate(text, begins + 1):
             if line.strip():
                 try:
                     document = json.loads(line)

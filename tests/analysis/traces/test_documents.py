@@ -197,6 +197,7 @@ def test_bad_spans_are_left_out_and_counted(bad: dict[str, Any], tmp_path: Path)
         ('{"data": [', "line 1, column 11: is no JSON"),
         ('{\n "data": [\n  7,]}', "line 3, column"),
         ('{"resourceSpans": []}\n{"resourceSpans": [', "line 2, column 20: is no JSON"),
+        ('\n{"resourceSpans": []}\n{"resourceSpans": [', "line 3, column 20: is no JSON"),
         ('{"resourceSpans": []}\n\n{"traces": []}', "line 3 has neither `data`, as Jaeger's JSON, nor `resourceSpans`"),
         ('{"data": [{"spans": [{}, 7]}]}', "line 1: data[0].spans[1] is 7, where an object has to be"),
         ('{"data": [{"spans": {"a": 1}}]}', 'data[0].spans is {"a": 1}, where a list has to be'),

@@ -83,14 +83,14 @@ def test_swap_comes_back_in_its_order_and_with_its_priorities(monkeypatch: pytes
     monkeypatch.setattr(swap, "AnsibleModule", Swapping)
     monkeypatch.setattr(Swapping, "ran", [])
     head = "Filename\t\t\tType\t\tSize\tUsed\tPriority\n"
-    there = "/a                 file\t1\t0\t-3\n/dev/sda2  partition\t1\t0\t-2\n/dev/zram0 partition\t1\t0\t100\n"
+    there = "/a\\040b             file\t1\t0\t-3\n/dev/sda2  partition\t1\t0\t-2\n/dev/zram0 partition\t1\t0\t100\n"
     (tmp_path / "swaps").write_text(head + there)
     swap.main()
     (tmp_path / "swaps").write_text(head)
     monkeypatch.setattr(Swapping, "state", "restored")
     swap.main()
-    assert Swapping.ran[3:] == ["swapon -p 100 /dev/zram0", "swapon /dev/sda2", "swapon /a"]
-    assert sorted(Swapping.ran[:3]) == ["swapoff /a", "swapoff /dev/sda2", "swapoff /dev/zram0"]
+    assert Swapping.ran[3:] == ["swapon -p 100 /dev/zram0", "swapon /dev/sda2", "swapon /a b"]
+    assert sorted(Swapping.ran[:3]) == ["swapoff /a b", "swapoff /dev/sda2", "swapoff /dev/zram0"]
     assert record.read("swap") is None
 
 

@@ -18,7 +18,12 @@ def active() -> dict[str, int]:
     """Files and devices that are swapped to, with their priorities; those below 0 are the kernel's."""
     with open(SWAPS, encoding="utf-8") as swaps:
         lines = [line.split() for line in swaps.read().splitlines()[1:]]
-    return {line[0]: int(line[-1]) for line in lines}
+    return {_unescaped(line[0]): int(line[-1]) for line in lines}
+
+
+def _unescaped(name: str) -> str:
+    """The kernel writes a blank in it as ``\\040``."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name)
 
 
 def commands(switched: dict[str, int], off: bool) -> list[list[str]]:
