@@ -47,6 +47,14 @@ def test_the_top_says_what_differs_and_what_the_noise_is(slower: Section) -> Non
     assert slower.cautions == []
 
 
+@pytest.mark.parametrize(
+    ("verdict", "ratio", "size"),
+    [("slower", 1.051, "5.1 % longer"), ("slower", 2.35, "2.35 times as long"), ("faster", 0.5, "50.0 % shorter")],
+)
+def test_a_latency_of_twice_the_baseline_s_is_not_twice_longer(verdict: str, ratio: float, size: str) -> None:
+    assert sentences.longer(effect_row(verdict=verdict, ratio=ratio, needed=None)) == size
+
+
 def test_tables_and_figures_are_of_what_there_is(slower: Section) -> None:
     assert set(slower.tables) == {"comparison", "comparison_noise"}
     assert [kind.name for kind in slower.kinds] == ["comparison_forest"]

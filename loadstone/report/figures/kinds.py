@@ -40,6 +40,7 @@ KINDS = (
         "loads a line goes through the means over repetitions with its 95 % band; the treatment's marker is at the "
         "median. An arrow at the axis is a trial that broke and was stopped: it has no latency. One above it is a "
         "trial in which too few requests were answered: of its percentile a lower bound is known. "
+        "The SLO's limit of this percentile is drawn, not the others that it may have. "
         "A vertical line with its band is a capacity, where 95 % of trials hold, with its 95 % interval.",
         "load",
         (
@@ -137,8 +138,9 @@ KINDS = (
         "spectrum",
         spectrum.spectrum,
         "Latency over all percentiles",
-        "At the trials nearest to 50, 80 and 95 % of the breaking point (of the highest load that held where there is "
-        "none). Each further nine has the same room; a line ends at the last percentile that its requests can show.",
+        "At the trials nearest to 50, 80 and 95 % of the breaking point (where there is none, of the highest load that "
+        "held, or of the lowest where none did). Each further nine has the same room; a line ends at the last "
+        "percentile that its requests can show.",
         "spectrum",
         (
             "Latency over all percentiles (closed loop)",
@@ -151,7 +153,8 @@ KINDS = (
         operations.operations,
         "Latency by operation beside the breaking point",
         "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
-        "that of the lowest load from there on that did not hold and ran to its end.",
+        "that of the lowest load from there on that did not hold and ran to its end. An operation of which too few "
+        "requests were answered for a P99 is left out.",
         "operations",
         (
             "Latency by operation (closed loop)",
