@@ -57,7 +57,11 @@ def read(folder: Path) -> Plan:
         )
         return Plan(study, application, stored["application_digest"], treatments, own)
     except (ValidationError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{folder}/plan.json{_by(stored)} cannot be read by this release: {error}") from None
+        why: object = error
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False)[0]
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InputError(f"{folder}/plan.json{_by(stored)} cannot be read by this release: {why}") from None
 
 
 def _application_of(treatment: Treatment, others: Mapping[str, Application], first: Application) -> Application:

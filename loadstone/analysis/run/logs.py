@@ -58,12 +58,18 @@ def _wrong(text: str) -> Iterator[str]:
 
 def _is_wrong(line: str) -> bool:
     """By its level where the line is a record with a level, else by keywords."""
-    if not _WRONG.search(line):
-        return False
     if line.startswith("{"):
         try:
             record = json.loads(line)
-            return not isinstance(record, dict) or str(record.get("level", "ERROR")).upper() in _LEVELS
         except (ValueError, RecursionError):
-            return True
-    return True
+            record = None
+        if isinstance(record, dict) and "level" in record:
+            return _is_bad(record["level"])
+    return bool(_WRONG.search(line))
+
+
+def _is_bad(level: object) -> bool:
+    """Numbers are those of pino and bunyan, from 10 on, or of syslog (RFC 5424), up to 7."""
+    if isinstance(level, int | float):
+        return level >= 50 or 0 <= level <= 3
+    return str(level).upper() in _LEVELS
