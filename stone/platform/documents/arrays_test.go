@@ -241,19 +241,27 @@ func (c counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// together runs all calls at a time.
+// together runs all calls at a time. Each may be repeated.
 func together(t *testing.T, calls int, call func(i int) error) {
 	t.Helper()
 	var group sync.WaitGroup
 	for i := range calls {
 		group.Go(func() {
-			if err := call(i); err != nil {
+			err := call(i)
+			for tries := 1; tries < 20 && err != nil && strings.Contains(err.Error(), stumbled); tries++ {
+				err = call(i)
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
 }
+
+// stumbled is what the stand-in for MongoDB answers, and mongod never does, where it meets a document that another
+// connection is changing; the call has changed nothing.
+const stumbled = "Unknown error: null"
 
 func posts(t *testing.T, c documents.Collection, user int64) []int64 {
 	t.Helper()
