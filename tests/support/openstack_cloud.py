@@ -6,6 +6,7 @@ Written from the published API references. Its states advance with each look, an
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
 import threading
@@ -39,6 +40,12 @@ class Fault:
     delay: float = 0.0
 
 
+def in_turn(network: str, first: int) -> Callable[[str, str], str]:
+    """An address of its own for each server, whatever it is called."""
+    numbers = itertools.count(first)
+    return lambda name, key: f"{network}.{next(numbers)}"
+
+
 @dataclass
 class OpenStackCloud:
     """What it has; ``servers`` and the rest are by id. ``boots`` names the address that a new server gets."""
@@ -59,7 +66,7 @@ class OpenStackCloud:
     """Whether tokens are accepted."""
     broken: str = ""
     """What Nova says of each new server, which becomes an ERROR."""
-    boots: Callable[[str, str], str] = lambda name, key: f"10.9.0.{len(name)}"
+    boots: Callable[[str, str], str] = field(default_factory=lambda: in_turn("10.9.0", 1))
     url: str = ""
     before: Callable[[str, str], None] = lambda method, path: None
     """Called with method and path before each answer."""

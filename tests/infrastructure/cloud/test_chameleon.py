@@ -16,7 +16,7 @@ from loadstone.infrastructure.cloud.chameleon.service import OpenStack
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
 from loadstone.model.instances import Instances
-from tests.support.openstack_cloud import PASSWORD, Fault, OpenStackCloud, openstack_cloud
+from tests.support.openstack_cloud import PASSWORD, Fault, OpenStackCloud, in_turn, openstack_cloud
 
 pytestmark = pytest.mark.servers
 
@@ -170,7 +170,7 @@ def test_errors_of_the_cloud_while_servers_are_built_are_waited_out(cloud: OpenS
 def test_a_machine_that_never_answers_is_named_and_given_back(
     cloud: OpenStackCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cloud.boots = lambda name, key: "127.0.0.77"
+    cloud.boots = in_turn("127.0.0", 77)
     monkeypatch.setattr("loadstone.infrastructure.cloud._BOOT_S", 0.0)
     with pytest.raises(DeploymentError, match=r"machines never answered: client-1: .*\n.*console"):
         infrastructure().acquire("process", 0, lambda _text: None)
