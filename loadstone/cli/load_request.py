@@ -102,7 +102,7 @@ def _parsed(text: str, messages: bool = False) -> SplitResult:
 
 def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> Workload | Path:
     """What is sent: always the same request, a script's, or an application's workload for a dataset."""
-    given = {key: value for key, value in request.items() if value}
+    given = {key: value for key, value in request.items() if value not in (None, {})}
     if dataset is not None and (address.is_url(what) or what.endswith(SCRIPT)):
         raise InputError(f"--dataset {dataset}: only for an application's workload; {what} has no dataset")
     if address.is_url(what):

@@ -173,8 +173,10 @@ def test_a_request_is_sent_as_it_is_given(say: Say, stone: type[FakeStone], tmp_
     assert say(URL, "--rate", "5", "--body", "@lines")[0] == 0
     query = '{"query": "{me{name}}"}'
     assert say("http://h/users/{id}", "--rate", "5", "--body", query, "--header", "X: {a}")[0] == 0
-    lines, braced = (next(iter(offer.workload.operations.values())) for offer in stone.offers)
+    assert say(URL, "--rate", "5", "--body", "")[0] == 0
+    lines, braced, empty = (next(iter(offer.workload.operations.values())) for offer in stone.offers)
     assert lines.body == "a\r\nb\n"
+    assert (empty.method, empty.body) == ("POST", "")
     assert braced.fields["brace"].values == ["{"]
     sent = [text.replace("{brace}", "{") for text in (braced.path, braced.body, braced.headers["X"])]
     assert sent == ["/users/{id}", query, "{a}"]
