@@ -25,7 +25,7 @@ class SafeConsole(Console):
 
 def _on_broken_pipe(console: Console) -> None:
     """Drop what is written from now on: the exit code stays that of the command, and not of its reader."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), console.file.fileno())
+    _drop(console.file)
 
 
 # Of every console: typer prints help and errors of usage on its own, and Rich would exit with 1.
@@ -68,7 +68,7 @@ class _LossyStream:
 
 def drop_output() -> None:
     """Drop what is written to standard output from now on, and what it has not taken yet."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop(sys.stdout)
 
 
 def drop_unwritten() -> None:
@@ -78,4 +78,8 @@ def drop_unwritten() -> None:
     try:
         sys.stderr.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        _drop(sys.stderr)
+
+
+def _drop(stream: IO[str]) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -162,7 +162,7 @@ def print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool = F
         gating.show(gated)
     invalid = sum(record.outcome.verdict == "invalid" for record in ledger.records)
     searches = plan.study.load.capacity is not None
-    why = schedule.spoilt(plan, ledger.records) if searches else failures
+    why = schedule.failures_by_invalid_trials(plan, ledger.records) if searches else failures
     if invalid and (why or not searches):
         detail = f": {why[0]}" if why else ""
         raise TrialsInvalid(f"{invalid} of {plural(len(ledger.records), 'trial')} were invalid{detail}")

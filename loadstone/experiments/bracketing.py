@@ -28,8 +28,9 @@ class SearchFailed:
     reason: str
     at_least: float | None = None
     at_most: float | None = None
-    spoilt: bool = False
-    """By invalid trials, so it says nothing; that the range has no breaking point is an answer."""
+    by_invalid_trials: bool = False
+    """Whether invalid trials ended the search, which then says nothing; that its range has no breaking point is an
+    answer."""
 
 
 def step(

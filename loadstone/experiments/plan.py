@@ -232,7 +232,7 @@ def make_plan(document: Document, load: Loader | None = None) -> Plan:
             notes.append(each.document.problem(("application",), external.warning(own.application.url)))
     factors.refuse([*problems, *_kinds(varied)])
     treatments, owns = zip(*made, strict=True)
-    factors.refuse(factors.alike(document, study, treatments))
+    factors.refuse(factors.indistinct(document, study, treatments))
     unequal = misfits.unequal_environments([each.study for each in varied], treatments)
     factors.refuse([varied[place].document.problem(("environment",), text) for place, text in unequal])
     first = _loaded(varied[0].document, varied[0].study, load)

@@ -125,9 +125,9 @@ def failures(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
     return [sentence for sentence, _ in _failed(plan, records)]
 
 
-def spoilt(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
-    """Those of the failures of searches that invalid trials are the reason of."""
-    return [sentence for sentence, failed in _failed(plan, records) if failed.spoilt]
+def failures_by_invalid_trials(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
+    """The failures of searches that invalid trials caused."""
+    return [sentence for sentence, failed in _failed(plan, records) if failed.by_invalid_trials]
 
 
 def _failed(plan: Plan, records: Sequence[FinishedTrial]) -> Iterator[tuple[str, SearchFailed]]:

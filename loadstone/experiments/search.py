@@ -101,7 +101,7 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | Search
     if invalid_in_a_row(history) >= MOST_INVALID:
         where = f"the last at {history[-1].load:g}/s"
         reason = f"{MOST_INVALID} trials in a row were invalid, {where}: see the reasons in their verdicts"
-        return SearchFailed(reason, spoilt=True)
+        return SearchFailed(reason, by_invalid_trials=True)
     seen = _sort(search, history)
     bounds = search.lowest, search.highest
     step = bracketing.step(search.start, bounds, seen.short, seen.hint) or _refine(search, seen)

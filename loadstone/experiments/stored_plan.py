@@ -50,9 +50,9 @@ def read(folder: Path) -> Plan:
     try:
         study, application = _study(stored["study"]), _application(stored["application"])
         treatments = tuple(_treatment(treatment, stored, study, application) for treatment in stored["treatments"])
-        others = {key: _application(each) for key, each in stored.get("applications", {}).items()}
+        others = {digest: _application(each) for digest, each in stored.get("applications", {}).items()}
         own = tuple(
-            Own(_own(stored["study"], each), _application_of(each, others, application), files=stored["files"])
+            Own(_own(stored["study"], each), others.get(each.application_digest, application), files=stored["files"])
             for each in treatments
         )
         return Plan(study, application, stored["application_digest"], treatments, own)
@@ -62,11 +62,6 @@ def read(folder: Path) -> Plan:
             first = error.errors(include_url=False)[0]
             why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise InputError(f"{folder}/plan.json{_by(stored)} cannot be read by this release: {why}") from None
-
-
-def _application_of(treatment: Treatment, others: Mapping[str, Application], first: Application) -> Application:
-    """Its application by its digest; release 0.1.0 wrote them by name."""
-    return others.get(treatment.application_digest, others.get(treatment.application, first))
 
 
 def adopt(folder: Path, plan: Plan) -> Plan:

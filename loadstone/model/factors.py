@@ -67,12 +67,12 @@ def resolve(document: Document, study: Study) -> list[Varied]:
             found.append(_varied(unvaried, study, chosen))
         except InputError as error:
             problems += error.problems
-    refuse([*problems, *_unlike(found)])
+    refuse([*problems, *_varied_once(found)])
     return found
 
 
-def alike(document: Document, study: Study, treatments: Sequence[Treatment]) -> Iterator[Problem]:
-    """Treatments that are the same, or are called the same, each at the level in which it differs from the first."""
+def indistinct(document: Document, study: Study, treatments: Sequence[Treatment]) -> Iterator[Problem]:
+    """Treatments equal to an earlier one, or with its label; each at the level in which the two differ."""
     combinations = study.combinations()
     seen: dict[str, int] = {}
     for place, treatment in enumerate(treatments):
@@ -98,8 +98,8 @@ def refuse(problems: Iterable[Problem]) -> None:
         raise InputError(unique)
 
 
-def _unlike(varied: Sequence[Varied]) -> Iterator[Problem]:
-    """What a run has once, and a level that sets a whole section sets otherwise than the first treatment's."""
+def _varied_once(varied: Sequence[Varied]) -> Iterator[Problem]:
+    """Settings that a run has once, where a level that sets a whole section changes them between treatments."""
     for each in varied[1:]:
         for path in _OF_ALL:
             keys = path.split(".")

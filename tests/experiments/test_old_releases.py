@@ -23,7 +23,7 @@ from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.records.trial_row import WINDOWED
 from loadstone.report import format
-from tests.experiments.fakes import APPLICATION, STUDY, write_study
+from tests.experiments.fakes import STUDY, write_study
 from tests.support.plans import read_plan
 from tests.trial_rows import row_of
 
@@ -159,19 +159,6 @@ def test_every_study_is_read_back_as_it_was_written(tmp_path: Path) -> None:
             again = stored_plan.adopt(folder, plan)
             ids = [treatment.id for treatment in plan.treatments]
             assert [treatment.id for treatment in again.treatments] == ids, (study, part)
-
-
-def test_applications_are_found_by_name_where_a_release_wrote_them_so(tmp_path: Path) -> None:
-    (tmp_path / "other.yaml").write_text(APPLICATION.replace("name: tiny", "name: other"))
-    study = STUDY.replace("application: ./application.yaml\n", "")
-    study = study.replace("factors: {", "factors: {application: [./application.yaml, ./other.yaml], ")
-    document, plan = read_plan(write_study(tmp_path, study))
-    folder = runs.create(tmp_path / "results", document, plan, [], {})
-    written = json.loads((folder / "plan.json").read_text())
-    written["applications"] = {each["name"]: each for each in written["applications"].values()}
-    (folder / "plan.json").write_text(json.dumps(written))
-    assert [own.application.name for own in stored_plan.read(folder).own] == ["tiny", "tiny", "other", "other"]
-    reopen(folder)
 
 
 def test_a_plan_that_is_not_understood_names_its_release(half: Half) -> None:

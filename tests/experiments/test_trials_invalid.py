@@ -1,4 +1,4 @@
-"""What a run that has ended is answered with: whether invalid trials are why it has no answer."""
+"""The exit code of a run with invalid trials: 4 where they are why it has no answer."""
 
 from __future__ import annotations
 
