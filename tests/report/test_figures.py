@@ -189,3 +189,14 @@ def test_a_treatment_with_too_few_answers_keeps_its_place_among_the_bars(tmp_pat
             assert [label.get_text() for label in axes.get_xticklabels()] == list(capacities)
             drawn = [round(bar.get_x() + bar.get_width() / 2) for bar in axes.patches]
             assert drawn == ([0, 1, 2] if "completed" in axes.get_ylabel() else [1, 2])
+
+
+def test_a_treatment_that_has_not_run_has_no_place_among_the_bars(tmp_path: Path):
+    levels = ("swarm/baseline", "swarm/vertical", "nomad/baseline", "nomad/vertical")
+    begun = Synthetic(
+        factor="orchestrator/scaling", capacities=dict.fromkeys(levels, 700.0), stop_before=(levels[2], "bracket")
+    )
+    with style.styled():
+        figure = bars.breaking(gather(begun.write(tmp_path)))
+        assert figure is not None
+        assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["baseline", "vertical"]

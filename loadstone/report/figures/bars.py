@@ -37,7 +37,7 @@ class _Bar:
 def breaking(content: Content) -> Figure | None:
     """Breaking points with their intervals: a group a scaling, a colour an orchestrator, a panel an application."""
     found = {row.treatment: row for row in content.rows(BreakingPointRow) if row.search is None}
-    treatments = [t for t in content.treatments if t.label in found]
+    treatments = [t for t in content.treatments if t.label in found and t.trials]  # others have no levels yet
     if len(treatments) < 2:
         return None
     bars = []
