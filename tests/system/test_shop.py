@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,7 @@ def test_orders_for_which_the_disk_has_no_room_are_counted() -> None:
         checks = json.loads((folder / "checks.json").read_text())
     (failure,) = found["errors"]
     assert (failure["kind"], failure["operation"]) == ("expected status 200, got 507", "create")
-    assert failure["example"].startswith("LargeFileTask.write: the disk is full"), failure
+    # Which file meets the end first is chance: one order's large file may take what another's small ones need.
+    assert re.match(r"(Large|Small)FileTask\.\w+: the disk is full", failure["example"]), failure
     assert failure["count"] == row["errors"] == row["sent"] - row["completed"] > 0
     assert row["completed"] > 0 and all(check["ok"] for check in checks), "no row of an order that failed"
