@@ -101,15 +101,24 @@ func (s *Server) serve(conn net.Conn) {
 		delete(s.connections, conn)
 		s.group.Done()
 	}()
-	_ = conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	s.allow(conn, time.Now().Add(handshakeTimeout))
 	peer, err := Open(conn, s.kind, s.limit)
-	_ = conn.SetDeadline(time.Time{})
+	s.allow(conn, time.Time{})
 	for err == nil {
 		err = s.next(peer, conn)
 	}
 	var malformed Error
 	if errors.As(err, &malformed) || errors.Is(err, io.ErrUnexpectedEOF) {
 		s.counts.Malformed.Add(1)
+	}
+}
+
+// allow sets a connection's deadline, but never in place of the one with which Stop has ended its reading.
+func (s *Server) allow(conn net.Conn, until time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.stopping {
+		_ = conn.SetDeadline(until)
 	}
 }
 
@@ -133,6 +142,7 @@ func (s *Server) next(peer *Conn, conn net.Conn) error {
 	}
 	reply := s.inTurn(request, err)
 	_ = conn.SetWriteDeadline(time.Now().Add(replyTimeout))
+	defer func() { _ = conn.SetWriteDeadline(time.Time{}) }() // else a ping of later would find it passed
 	if err := peer.Write(append(envelope, reply...)); err != nil {
 		s.counts.Lost.Add(1)
 		return err

@@ -76,7 +76,7 @@ func (b *Backend) Close() {
 	b.transport.CloseIdleConnections()
 }
 
-// RoundTrip sends a request to the next replica: of its address only path and query count.
+// RoundTrip sends a request to the next replica: of its address only path and query count. Its body is the caller's to close.
 func (b *Backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	to := r.Clone(r.Context())
 	to.URL.Scheme, to.URL.Host, to.Host = "http", b.name, ""
@@ -90,11 +90,9 @@ func (s sender) RoundTrip(r *http.Request) (*http.Response, error) { return s(r)
 // sendInTurn sends to the next replica that has a connection or accepts one.
 func (b *Backend) sendInTurn(r *http.Request) (*http.Response, error) {
 	sent := *r
-	body := &unsent{ReadCloser: r.Body}
 	if r.Body != nil && r.Body != http.NoBody {
-		sent.Body = body
+		sent.Body = io.NopCloser(r.Body) // a failed dial closes it, and another replica may yet read it
 	}
-	defer body.release()
 	order, err := b.order()
 	for _, address := range order {
 		to := *sent.URL
@@ -110,35 +108,7 @@ func (b *Backend) sendInTurn(r *http.Request) (*http.Response, error) {
 		}
 		b.avoid(address)
 	}
-	if sent.Body == body {
-		_ = body.Close()
-	}
 	return nil, err
-}
-
-// unsent is the body of a request that may yet go to another replica: it is closed with its release at the earliest.
-type unsent struct {
-	io.ReadCloser
-	mutex            sync.Mutex
-	closed, released bool
-}
-
-func (u *unsent) Close() error {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	u.closed = true
-	if !u.released {
-		return nil
-	}
-	return u.ReadCloser.Close()
-}
-
-func (u *unsent) release() {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	if u.released = true; u.closed {
-		_ = u.ReadCloser.Close()
-	}
 }
 
 // order is the replicas in the order in which they are tried: in turn, those that refused just now last.
