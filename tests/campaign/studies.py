@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tests.support import applications
+from tests.support import applications, groups
 from tests.support.users import LOADSTONE, User, ours
 
 
@@ -62,9 +62,8 @@ def verdicts(user: User) -> list[tuple[str, list[str]]]:
 def left(user: User) -> list[str]:
     """What is left of all runs: deployments, processes, control groups, folders of data, temporary files."""
     deployments: list[str] = json.loads(user.runs("status", "--json").stdout)["deployments"]
-    groups = Path("/sys/fs/cgroup").glob(f"**/loadstone/{name(user)}*")
     made = [
-        *groups,
+        *groups.matching(f"loadstone/{name(user)}*"),
         *user.home.glob("data/deployments/*"),
         *user.home.glob("data/clusters/*"),
         *user.home.glob("tmp/*"),

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.campaign import studies
+from tests.support import groups
 from tests.support.users import User
 
 pytestmark = [pytest.mark.system, pytest.mark.long, pytest.mark.timeout(4 * 3600)]
@@ -56,7 +57,7 @@ class Held:
             node_threads=node.num_threads(),
             processes=sum(1 for process in running if not session(process)),
             namespaces=len(namespaces(running)),
-            groups=sum(1 for _ in Path("/sys/fs/cgroup").glob(f"**/loadstone/{studies.name(user)}*/**/")),
+            groups=sum(1 for made in groups.matching(f"loadstone/{studies.name(user)}*") for _ in os.walk(made)),
             temporary_files=sum(1 for _ in user.home.glob("tmp/**/*")),
             desk_memory=desk.memory_info().rss,
             node_memory=node.memory_info().rss,

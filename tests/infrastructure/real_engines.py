@@ -21,6 +21,7 @@ import pytest
 
 from loadstone.infrastructure import images
 from loadstone.infrastructure.binary import stone_binary
+from tests.support import groups
 
 STORES = ["memcached", "redis", "postgres"]
 WITHIN_S = 300.0
@@ -116,7 +117,7 @@ def docker_engine(folder: Path) -> Iterator[str]:
         client.close()
         daemon.stop()
         subprocess.run([*link, "delete", bridge], check=False)
-        for left in Path("/sys/fs/cgroup").glob(f"**/{group}"):
+        for left in groups.matching(group):
             left.rmdir()
 
 

@@ -18,10 +18,15 @@ def folders(group: str) -> list[Path]:
     return [point / group for point in _hierarchies() if (point / group).is_dir()]
 
 
+def matching(pattern: str) -> list[Path]:
+    """The folders whose path ends as ``Path.match`` says. Unlike with a glob, others may vanish meanwhile."""
+    found = (Path(at, name) for point in _hierarchies() for at, names, _ in os.walk(point) for name in names)
+    return [folder for folder in found if folder.match(pattern)]
+
+
 def of_container(identity: str) -> list[Path]:
     """The folders of the container of that id, wherever its engine put it."""
-    found = (Path(at, name) for point in _hierarchies() for at, names, _ in os.walk(point) for name in names)
-    return [folder for folder in found if identity in folder.name]
+    return matching(f"*{identity}*")
 
 
 def limit(places: list[Path], cpu: float | None = None, memory: int | None = None) -> None:

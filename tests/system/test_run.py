@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone.experiments.predicting import nodes_of
+from tests.support import groups
 from tests.support.users import LOADSTONE, User, descendants, end, ours, wait
 
 pytestmark = pytest.mark.system
@@ -176,7 +177,7 @@ def free(folder: Path) -> int:
 def unlimit(replica: str) -> int:
     """Take the CPU quota from a replica's control group, as a careless administrator would."""
     changed = 0
-    for base in Path("/sys/fs/cgroup").glob("**/loadstone/system-test*/" + replica):
+    for base in groups.matching(f"loadstone/system-test*/{replica}"):
         for name, text in (("cpu.cfs_quota_us", "-1"), ("cpu.max", "max")):
             if (base / name).exists():
                 (base / name).write_text(text)

@@ -43,7 +43,7 @@ for program in iptables ip6tables; do
   $program-save | grep -E '^(-A|:[A-Z]*-|:DOCKER|:FORWARD DROP)' | sed 's/ [[].*//'
 done
 echo "forwards $(cat /proc/sys/net/ipv4/ip_forward)"
-sed 's/^[^/]*/mount /' /proc/self/mountinfo | grep -v /run/netns
+sed 's/^[^/]*/mount /' /proc/self/mountinfo | grep -Ev '/run/netns|^mount [^ ]+ /tmp/'
 for pid in $(ip netns pids "$1"); do [ ! -r /proc/$pid/comm ] || echo "runs $(cat /proc/$pid/comm)"; done
 ip route | sed 's/^/route /'
 for folder in /etc/docker /etc/cni /run/docker* /run/containerd /var/lib/docker /var/lib/cni /var/lib/kubelet \\
@@ -51,8 +51,8 @@ for folder in /etc/docker /etc/cni /run/docker* /run/containerd /var/lib/docker 
   [ ! -e $folder ] || echo "folder $folder"
 done
 """
-"""Left out is what differs between two equal states: counters, ids of mounts and processes, mounts of other clusters on
-this machine."""
+"""Left out is what differs between two equal states: counters, ids of mounts and processes, mounts of other clusters
+and tests on this machine, which come and go on hosts as well."""
 
 _SESSIONS_END_S = 600.0
 """A session of ssh ends a moment after its desk; the limit is for one that hangs."""
