@@ -7,14 +7,13 @@ from statistics import fmean, median, stdev
 
 from scipy.special import stdtrit
 
+from loadstone.analysis.known import all_known
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics.mean import mean
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
-BOUNDED = ("p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
-LATENCIES = ("mean_ms", *BOUNDED)
+LATENCIES = ("mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
 
 
 class CurvePoint(TableRow, name="curves"):
@@ -45,10 +44,7 @@ def points(treatments: Iterable[TreatmentSummary]) -> Iterator[CurvePoint]:
                 by_load.setdefault(row.load, []).append(row)
         for load, rows in sorted(by_load.items()):
             for quantity, of in _QUANTITIES.items():
-                if quantity in BOUNDED and any(only_bounded(row, quantity) for row in rows):
-                    continue
-                values = [value for row in rows if (value := of(row)) is not None]
-                if values:
+                if values := all_known(of(row) for row in rows):
                     yield _point(treatment.label, load, quantity, values)
 
 

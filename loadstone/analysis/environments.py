@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from statistics import fmean
 
+from loadstone.analysis.known import mean_of_all
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics import mean
@@ -16,7 +16,7 @@ FACTOR = "environment"
 class EnvironmentRow(TableRow, name="environments"):
     """A treatment: ``environment`` as its audits found it, and the rest as in ``trials.parquet``.
 
-    ``steal_share`` is the mean over the valid trials that recorded it.
+    ``steal_share`` is the mean over the valid trials, null where one of them did not record it.
     """
 
     treatment: str
@@ -59,7 +59,6 @@ def _by_treatment(trials: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
 
 
 def _environment(treatment: str, trials: list[TrialRow]) -> EnvironmentRow:
-    stolen = [trial.steal_share for trial in trials if trial.valid and trial.steal_share is not None]
     nested = [trial.nested for trial in trials if trial.nested is not None]
     return EnvironmentRow(
         treatment=treatment,
@@ -68,7 +67,7 @@ def _environment(treatment: str, trials: list[TrialRow]) -> EnvironmentRow:
         accelerator=_joined(trial.accelerator for trial in trials),
         nested=any(nested) if nested else None,
         emulated=any(trial.emulated for trial in trials),
-        steal_share=fmean(stolen) if stolen else None,
+        steal_share=mean_of_all(trial.steal_share for trial in trials if trial.valid),
     )
 
 

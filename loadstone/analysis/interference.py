@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean
 
+from loadstone.analysis.known import all_known, mean_of_all, total
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.statistics import mean
-from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.interference import NeighbourLoad, NeighbourReading
 from loadstone.model.records.trial_row import TrialRow
 
@@ -174,8 +173,8 @@ def _level(
         rate=rate,
         clients=clients,
         runs=len(trials),
-        **_latency("p50_ms", measured),
-        **_latency("p99_ms", measured),
+        **_around("p50_ms", [trial.p50_ms for trial in measured]),
+        **_around("p99_ms", [trial.p99_ms for trial in measured]),
         **_around("throughput", [trial.throughput for trial in measured]),
         cpu_cores=_used(disturbed, lambda row: row.cpu_cores),
         read_bytes_per_s=_used(disturbed, lambda row: row.read_bytes_per_s),
@@ -193,21 +192,14 @@ def _lost_share(loads: Sequence[NeighbourLoadRow]) -> float | None:
     return sum(load.lost for load in loads) / offered if offered else None
 
 
-def _latency(column: str, trials: Sequence[TrialRow]) -> dict[str, float | None]:
-    """The same of a latency; nothing where only a lower bound is known of a run: a mean of the others is too low."""
-    bounded = any(only_bounded(trial, column) for trial in trials)
-    return _around(column, [] if bounded else [getattr(trial, column) for trial in trials])
-
-
 def _around(column: str, values: Iterable[float | None]) -> dict[str, float | None]:
     """A column with the ends of its interval, which neither a single run has nor a mean of 0.
 
-    Nothing where any run has no value: a mean of the others would pass for all.
+    Nothing where any run has no value, of which only a lower bound may be known.
     """
-    some = list(values)
-    known = [value for value in some if value is not None]
+    known = all_known(values)
     found: dict[str, float | None] = {column: None, f"{column}_low": None, f"{column}_high": None}
-    if not known or len(known) < len(some):
+    if not known:
         return found
     if not all(known):
         return found | {column: 0.0}
@@ -217,7 +209,4 @@ def _around(column: str, values: Iterable[float | None]) -> dict[str, float | No
 
 def _used(trials: Sequence[Sequence[NeighbourRow]], of: Callable[[NeighbourRow], float | None]) -> float | None:
     """The mean of the sums over nodes; None where it was not counted on every node of every trial."""
-    counted = [[of(row) for row in rows] for rows in trials]
-    if not counted or any(None in values for values in counted):
-        return None
-    return fmean(sum(value for value in values if value is not None) for values in counted)
+    return mean_of_all(total(of(row) for row in rows) for rows in trials)

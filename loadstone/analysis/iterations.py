@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean, stdev
 
+from loadstone.analysis.known import mean_of_all
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records.trial_row import TrialRow
@@ -47,7 +48,6 @@ def points(run: RunFolder) -> list[IterationPoint]:
         for number in sorted({each.iteration for _, each in made}):
             some = [each for _, each in made if each.iteration == number]
             durations = [each.duration_s for each in some]
-            means = [each.mean_ms for each in some if each.mean_ms is not None]
             found.append(
                 IterationPoint(
                     treatment=treatment,
@@ -58,7 +58,7 @@ def points(run: RunFolder) -> list[IterationPoint]:
                     duration_s=fmean(durations),
                     shortest_s=min(durations),
                     longest_s=max(durations),
-                    mean_ms=fmean(means) if means else None,
+                    mean_ms=mean_of_all(each.mean_ms for each in some),
                     errors=sum(each.errors for each in some),
                 )
             )

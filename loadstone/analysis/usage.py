@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeVar
 
+from loadstone.analysis.known import total
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
@@ -85,7 +85,7 @@ def cpu_capacity(readings: Iterable[Reading], throughput: float | None) -> float
 def _row(trial: TrialRow, service: str, replicas: list[Reading]) -> ServiceCpu:
     cpu = sum(replica.cpu_s for replica in replicas)
     window = replicas[0].window_s or math.nan
-    throttled = _sum(replica.throttled_s for replica in replicas)
+    throttled = total(replica.throttled_s for replica in replicas)
     return ServiceCpu(
         **ServiceCpu.columns_of(trial),
         service=service,
@@ -93,18 +93,9 @@ def _row(trial: TrialRow, service: str, replicas: list[Reading]) -> ServiceCpu:
         replicas=len(replicas),
         cpu_s=cpu,
         cores=cpu / window,
-        limit_cores=_sum(replica.cpu_limit for replica in replicas),
+        limit_cores=total(replica.cpu_limit for replica in replicas),
         throttled_share=None if throttled is None else throttled / len(replicas) / window,
         cpu_ms_per_request=1000 * cpu / window / trial.throughput if trial.throughput else None,
-        memory_peak_bytes=_sum(replica.memory_peak for replica in replicas),
-        memory_limit_bytes=_sum(replica.memory_limit for replica in replicas),
+        memory_peak_bytes=total(replica.memory_peak for replica in replicas),
+        memory_limit_bytes=total(replica.memory_limit for replica in replicas),
     )
-
-
-_Number = TypeVar("_Number", int, float)
-
-
-def _sum(values: Iterable[_Number | None]) -> _Number | None:
-    """The sum; None where any is missing: a sum over the rest would pass for all."""
-    some = list(values)
-    return None if None in some else sum(value for value in some if value is not None)

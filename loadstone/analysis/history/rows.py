@@ -13,12 +13,12 @@ from scipy.special import stdtrit
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import summary
+from loadstone.analysis.known import all_known
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics.mean import mean
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model import parts
-from loadstone.model.records.bounds import only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
 _MACHINE = ("system", "kernel", "architecture", "cpu", "cores", "usable_cores", "memory_bytes", "governor")
@@ -122,8 +122,8 @@ def _latency(
 ) -> Iterator[dict[str, Any]]:
     """The geometric mean over repetitions; its interval is of the mean, by the spread of the repetitions."""
     column = f"{quantity}_ms"
-    values = [value for row in rows if (value := getattr(row, column))]
-    if not values or any(only_bounded(row, column) for row in rows):  # a mean of the others would be too low
+    values = all_known(getattr(row, column) for row in rows)
+    if not values or min(values) <= 0:
         return
     found = mean(values)
     low, high = (found.low, found.high) if len(values) > 2 else (None, None)

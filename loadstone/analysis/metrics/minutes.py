@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from loadstone.analysis.known import all_known
 from loadstone.analysis.metrics import nodes
 from loadstone.analysis.metrics.nodes import MetricRow
 from loadstone.analysis.metrics.windows import WindowValues, measure
@@ -126,10 +127,9 @@ def _system(place: tuple[str, float, int | None, str], rows: list[MinuteRow]) ->
     for field in fields(SystemRow):
         if f"{field.name}_sd" in SystemRow.__dataclass_fields__:
             scale, column = (100, _PERCENT[field.name]) if field.name in _PERCENT else (1, field.name)
-            values = [scale * value for row in rows if (value := getattr(row, column)) is not None]
-            known = len(values) == len(rows)  # else a mean of the others would pass for all
-            found[field.name] = fmean(values) if known else None
-            found[f"{field.name}_sd"] = stdev(values) if known and len(values) > 1 else None
+            values = [scale * value for value in all_known(getattr(row, column) for row in rows)]
+            found[field.name] = fmean(values) if values else None
+            found[f"{field.name}_sd"] = stdev(values) if len(values) > 1 else None
     treatment, rate, clients, node = place
     return SystemRow(
         treatment=treatment,

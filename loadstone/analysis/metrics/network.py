@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from loadstone.analysis.known import total
 from loadstone.analysis.metrics.nodes import INNER, MetricRow
-from loadstone.analysis.metrics.windows import WindowValues, total
+from loadstone.analysis.metrics.windows import WindowValues
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records.observed import HOST, Observed
 

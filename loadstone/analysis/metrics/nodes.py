@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from loadstone.analysis.metrics.windows import WindowValues, total
+from loadstone.analysis.known import total
+from loadstone.analysis.metrics.windows import WindowValues
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.model.records.observed import Observed
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loadstone.analysis.known import total
 from loadstone.analysis.metrics.nodes import MetricRow, title, under_test
-from loadstone.analysis.metrics.windows import WindowValues, total
+from loadstone.analysis.metrics.windows import WindowValues
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records.observed import Observed
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from loadstone.analysis.known import mean_of_all, total
 from loadstone.analysis.metrics.nodes import MetricRow
-from loadstone.analysis.metrics.windows import WindowValues, total
+from loadstone.analysis.metrics.windows import WindowValues
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records.observed import Observed, ObservedReplica
 from loadstone.model.records.reading import Reading
@@ -127,8 +128,8 @@ def _service(service: str, mine: list[ReplicaUse]) -> ServiceUse:
         replicas=len(mine),
         nodes=len({row.node for row in mine}),
         cores=total(row.cores for row in mine),
-        throttled_share=_mean([row.throttled_share for row in mine]),
-        throttled_periods_share=_mean([row.throttled_periods_share for row in mine]),
+        throttled_share=mean_of_all(row.throttled_share for row in mine),
+        throttled_periods_share=mean_of_all(row.throttled_periods_share for row in mine),
         memory_bytes=total(row.memory_bytes for row in mine),
         threads_before=total(row.threads_before for row in mine),
         threads=total(row.threads for row in mine),
@@ -139,8 +140,3 @@ def _service(service: str, mine: list[ReplicaUse]) -> ServiceUse:
         network_received_bytes_per_s=total(row.network_received_bytes_per_s for row in mine),
         network_transmitted_bytes_per_s=total(row.network_transmitted_bytes_per_s for row in mine),
     )
-
-
-def _mean(values: list[float | None]) -> float | None:
-    added = total(values)
-    return None if added is None else added / len(values)

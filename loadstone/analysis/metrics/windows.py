@@ -7,7 +7,7 @@ beyond that, and where a counter began anew, there is no value, and the reason s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
@@ -85,12 +85,6 @@ class WindowValues:
 
 
 NOTHING = Value(None, None, None, None)
-
-
-def total(values: Iterable[float | None]) -> float | None:
-    """The sum; None where any is missing, and of nothing at all: a sum over the rest would pass for all."""
-    some = list(values)
-    return None if None in some or not some else sum(value for value in some if value is not None)
 
 
 def read(file: Path) -> tuple[pa.Table | None, str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from scipy.special import stdtrit
 
+from loadstone.analysis.known import all_known, mean_of_all
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
 from loadstone.analysis.schema import OfTrial, TableRow, rows
@@ -190,8 +190,7 @@ def _measured(trials: Sequence[TrialRow]) -> dict[str, Any]:
     """The columns that come from the trials' own rows; null where any trial has none, as it lost requests or broke."""
     found: dict[str, Any] = {"trials": len(trials), "held": sum(trial.verdict == "held" for trial in trials)}
     for name, column in (("mean_ms", "mean_ms"), ("p99_ms", "p99_ms"), ("executed_per_s", "throughput")):
-        values = _known(trials, column)
-        if len(values) == len(trials):
+        if values := all_known(getattr(trial, column) for trial in trials):
             ends = interval(values, logarithmic=name.endswith("_ms") and min(values) > 0)
             found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
     if all(trial.offered and trial.window_s for trial in trials):
@@ -225,11 +224,5 @@ def _capacity(treatment: TreatmentSummary, searched: Searched) -> PlacementCapac
     )
 
 
-def _known(some: Iterable[object], column: str) -> list[float]:
-    return [value for row in some if (value := getattr(row, column)) is not None]
-
-
 def _means(some: Sequence[object], *columns: str) -> dict[str, Any]:
-    """Null where any trial has none: a mean over the rest would pass for all."""
-    known = {column: _known(some, column) for column in columns}
-    return {name: fmean(values) if values and len(values) == len(some) else None for name, values in known.items()}
+    return {column: mean_of_all(getattr(row, column) for row in some) for column in columns}

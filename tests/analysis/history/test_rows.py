@@ -24,6 +24,13 @@ def test_a_percentile_is_there_where_it_is_known_in_every_trial(tmp_path: Path) 
     assert found == {(200.0, "p50"), (200.0, "p99"), (500.0, "p50"), (2000.0, "p50")}
 
 
+def test_a_trial_without_any_good_answer_leaves_no_latency_of_the_others(tmp_path: Path) -> None:
+    run = open_run(Synthetic(rates=[200], repetitions=2).write(tmp_path))
+    first, second = run.trials
+    nothing = first.model_copy(update={"p50_ms": None, "p99_ms": None, "completed": 0})
+    assert rows.of_run(replace(run, trials=(nothing, second))) == []
+
+
 def test_the_interval_of_a_latency_holds_for_as_few_repetitions_as_there_are(tmp_path: Path) -> None:
     run = open_run(Synthetic(rates=[200], repetitions=3).write(tmp_path))
     p99 = next(row for row in rows.of_run(run) if row.quantity == "p99")
