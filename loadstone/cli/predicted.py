@@ -75,7 +75,10 @@ class PredictedPoint:
 
 @dataclass(frozen=True)
 class RateVerdict:
-    """Whether a rate holds, and the shares of their capacity that the fullest services and nodes use there."""
+    """Whether a rate holds, and the shares of their capacity that the fullest services and nodes use there.
+
+    None of them where it breaks: what is full keeps requests from the others.
+    """
 
     rate: float
     verdict: str
@@ -168,9 +171,11 @@ def of_prediction(what: str, prediction: Prediction) -> PredictedPoint:
 
 def at_rate(model: CapacityModel, layout: Layout, prediction: Prediction, rate: float) -> RateVerdict:
     """Whether a rate is below what is predicted, and the fullest services and nodes there."""
-    shares = {str(station): model.share(station, rate) for station in stations(layout)}
+    if rate > prediction.high:
+        return RateVerdict(rate, "breaks", {})
+    shares = {str(station): min(model.share(station, rate), 1.0) for station in stations(layout)}
     fullest = sorted(shares, key=lambda name: -shares[name])[:3]
-    holds = "holds" if rate < prediction.low else "breaks" if rate > prediction.high else "cannot tell"
+    holds = "holds" if rate < prediction.low else "cannot tell"
     return RateVerdict(rate, holds, {name: shares[name] for name in fullest})
 
 
@@ -203,7 +208,8 @@ def render(result: PredictResult) -> RenderableType:
     if result.at is not None:
         for row in result.at.rates:
             shares = ", ".join(f"{name} {share:.0%}" for name, share in row.utilisation.items())
-            parts.append(Text(f"at {format.rate(row.rate)}, {result.at.what}: {row.verdict}; {shares}"))
+            verdict = "; ".join(filter(None, (row.verdict, shares)))
+            parts.append(Text(f"at {format.rate(row.rate)}, {result.at.what}: {verdict}"))
     if result.simulated is not None:
         parts += _simulated(result.simulated)
     return Group(*parts)
@@ -258,7 +264,7 @@ def _simulated(simulation: SimulatedLatencies) -> list[RenderableType]:
             latencies = ["does not keep up", "", "", ""]
         elif not any(row.latency_ms.values()):
             latencies = ["keeps up", "", "", ""]
-        fullest = f"{row.busiest} {row.busiest_share:.0%}"
+        fullest = format.NOTHING if row.busiest_share is None else f"{row.busiest} {row.busiest_share:.0%}"
         table.add_row(format.number(row.rate), *latencies, fullest)
     check = simulation.validation
     errors = {name: error for name, error in check.errors.items() if error is not None and name in _SHOWN}

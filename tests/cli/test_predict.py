@@ -66,7 +66,8 @@ def test_what_is_set_is_what_is_predicted(run: Path, capsys):
 def test_a_rate_holds_or_breaks(run: Path, capsys):
     rates = prediction(run, capsys, "--set", "scaling=horizontal", "--rate", "100", "--rate", "90000")["at"]["rates"]
     assert [row["verdict"] for row in rates] == ["holds", "breaks"]
-    assert all(len(row["utilisation"]) == 3 for row in rates)
+    # Where one is full the others get less than what is offered, so nothing is known of them.
+    assert [len(row["utilisation"]) for row in rates] == [3, 0]
 
 
 def test_what_predictions_of_the_run_missed_by_counts_for_the_measured_deployment_too(run: Path, capsys, monkeypatch):

@@ -40,8 +40,9 @@ class SimulatedLoad:
     latency_ms: Mapping[str, float | None]
     """None where it did not."""
     busiest: str
-    busiest_share: float
-    """The share of its CPU that the busiest uses: of a service's replicas' quota, or of a node's cores."""
+    busiest_share: float | None
+    """The share of its CPU that the busiest uses: of a service's replicas' quota, or of a node's cores. None where so
+    much more was offered than it bears that the simulation ended within a period of the quota."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def simulate(
     if stable:
         at = of_sorted(np.sort(done), tuple(PERCENTILES.values()))
         kept = {name: float(value) * 1e3 for name, value in zip(kept, [*at, done.mean()], strict=True)}
-    return SimulatedLoad(rate, requests - warm, float(seconds), stable, kept, name, share)
+    shown = stable or seconds >= PERIOD_S
+    return SimulatedLoad(rate, requests - warm, float(seconds), stable, kept, name, min(share, 1.0) if shown else None)
 
 
 def _settled(latency: Floats) -> bool:

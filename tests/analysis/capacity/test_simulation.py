@@ -66,6 +66,13 @@ def test_a_quota_is_what_it_lets_through():
     assert twice.stable
 
 
+@pytest.mark.parametrize("limit", [None, 0.1])
+def test_no_cpu_is_fuller_than_full_and_too_short_a_look_says_nothing(limit: float | None):
+    more, most = (simulate(alone(1, limit), CALL, {"a": Work(0.001)}, rate) for rate in (20_000.0, 1e7))
+    assert not more.stable and more.busiest_share == pytest.approx(1, rel=0.03) and more.busiest_share <= 1
+    assert not most.stable and most.busiest_share is None
+
+
 def test_a_replica_that_is_woken_less_often_spends_less_and_bears_more():
     """At rest 0.6 ms a request, which the quota would let through 166 times a second; awake 0.25 ms."""
     held = alone(4, limit=0.1)
