@@ -173,7 +173,7 @@ def at_rate(model: CapacityModel, layout: Layout, prediction: Prediction, rate: 
     """Whether a rate is below what is predicted, and the fullest services and nodes there."""
     if rate > prediction.high:
         return RateVerdict(rate, "breaks", {})
-    shares = {str(station): min(model.share(station, rate), 1.0) for station in stations(layout)}
+    shares = {str(station): model.share(station, rate) for station in stations(layout)}
     fullest = sorted(shares, key=lambda name: -shares[name])[:3]
     holds = "holds" if rate < prediction.low else "cannot tell"
     return RateVerdict(rate, holds, {name: shares[name] for name in fullest})

@@ -24,7 +24,7 @@ from loadstone.model.errors import DeploymentError, InputError
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.trial import Phase, Trial
 
-_READERS_S = 1.0
+_READ_LOCK_S = 1.0
 """A program that reads whether a run is under way holds its lock for a moment, which is no reason to refuse the run."""
 
 
@@ -52,7 +52,7 @@ class Ledger:
         """Keep a second process from running the same folder; what another finished before is read again."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(locks.locked(self.folder / ".lock", _READERS_S))
+                stack.enter_context(locks.locked(self.folder / ".lock", _READ_LOCK_S))
             except DeploymentError as error:
                 raise InputError(
                     f"{self.folder} is being run by another process, or is of another user: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 import os
@@ -20,10 +21,11 @@ from loadstone.analysis.schema import schema
 from loadstone.applications.seeding import Seeder
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
-from loadstone.experiments.durable import write_json
+from loadstone.experiments.durable import is_running, write_json
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.resume import reopen, resumed
+from loadstone.infrastructure import locks
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
 from loadstone.model.records.audit import AuditRow
 from loadstone.report import page
@@ -223,6 +225,18 @@ def test_two_processes_do_not_run_one_folder(begin: Begin) -> None:
     _, ledger = begin()
     with ledger.locked(), pytest.raises(InputError, match="being run by another process"), ledger.locked():
         pass
+
+
+def test_a_program_that_reads_whether_a_run_is_under_way_keeps_none_from_beginning(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, ledger = begin()
+    with (ledger.folder / ".lock").open("w") as reader:
+        fcntl.flock(reader, fcntl.LOCK_SH)
+        monkeypatch.setattr(locks.time, "sleep", lambda _: reader.close())
+        with ledger.locked():
+            assert reader.closed and is_running(ledger.folder)
+    assert not is_running(ledger.folder)
 
 
 def test_what_another_process_finished_before_is_read_under_the_lock(begin: Begin) -> None:

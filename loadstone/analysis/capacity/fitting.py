@@ -100,10 +100,12 @@ class CapacityModel:
         return (station.kind, station.name) == (self.bottleneck.kind, self.bottleneck.name)
 
     def share(self, station: Station, load: float) -> float:
-        """The share of its CPU that ``load`` takes at a station; of a bottleneck under a quota as it is simulated."""
+        """The share of its CPU that a station uses at ``load``; of a bottleneck under a quota, as simulated."""
         if self.pressed is not None and self.is_bottleneck(station):
-            return _cores_of(self.pressed, station, load) / station.capacity
-        return float(self.used(station, load)) / station.capacity
+            cores = _cores_of(self.pressed, station, load)
+        else:
+            cores = float(self.used(station, load))
+        return min(cores / station.capacity, 1.0)
 
 
 def _cores_of(pressed: Pressed, station: Station, load: float) -> float:

@@ -5,43 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"slices"
-	"sync"
 	"time"
 
 	"loadstone.dev/stone/platform/rpc"
 )
 
-const (
-	// CallTimeout is how long a Backend waits for the head of an answer.
-	CallTimeout = time.Minute
-	// avoided is how long a replica that refused a connection is tried last, as a Thrift client does.
-	avoided = 500 * time.Millisecond
-)
+// CallTimeout is how long a Backend waits for the head of an answer.
+const CallTimeout = time.Minute
 
 // Backend is an HTTP service behind this one. Its replicas are called in turn, but for those that accept no connection. A
 // request that may have been received is never sent again.
 type Backend struct {
 	name      string
-	stop      func()
+	turns     *rpc.Turns
 	transport *http.Transport
 	send      http.RoundTripper // to a replica, perhaps wrapped
-
-	mutex     sync.Mutex
-	replicas  []string
-	next      int
-	last      map[string]time.Time // replicas that are tried last before this
-	complaint error                // why the replicas cannot be listed
 }
 
 // DialHTTP prepares a client of a service's replicas: addresses, or a name in DNS, or a file that lists them, as in
 // rpc.Dial. It connects on first use.
 func DialHTTP(name string, addresses ...string) (*Backend, error) {
-	backend := &Backend{name: name, last: map[string]time.Time{}, transport: &http.Transport{
+	backend := &Backend{name: name, transport: &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: time.Second}).DialContext,
 		MaxIdleConnsPerHost:   128,
 		IdleConnTimeout:       time.Minute,
@@ -49,30 +36,17 @@ func DialHTTP(name string, addresses ...string) (*Backend, error) {
 		DisableCompression:    true,
 	}}
 	backend.send = sender(backend.sendInTurn)
-	stop, err := rpc.Watch(backend.know, backend.complain, addresses...)
-	backend.stop = stop
+	var err error
+	backend.turns, err = rpc.TakeTurns(name, nil, addresses...)
 	return backend, err
 }
 
 // Wrap puts something around the sending of each request, before the first.
 func (b *Backend) Wrap(wrap func(http.RoundTripper) http.RoundTripper) { b.send = wrap(b.send) }
 
-func (b *Backend) know(addresses []string) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.replicas, b.complaint = addresses, nil
-	maps.DeleteFunc(b.last, func(address string, _ time.Time) bool { return !slices.Contains(addresses, address) })
-}
-
-func (b *Backend) complain(err error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.complaint = err
-}
-
 // Close lets go of the service.
 func (b *Backend) Close() {
-	b.stop()
+	b.turns.Close()
 	b.transport.CloseIdleConnections()
 }
 
@@ -93,7 +67,7 @@ func (b *Backend) sendInTurn(r *http.Request) (*http.Response, error) {
 	if r.Body != nil && r.Body != http.NoBody {
 		sent.Body = io.NopCloser(r.Body) // a failed dial closes it, and another replica may yet read it
 	}
-	order, err := b.order()
+	order, err := b.turns.Order()
 	for _, address := range order {
 		to := *sent.URL
 		to.Host, sent.URL = address, &to
@@ -106,53 +80,21 @@ func (b *Backend) sendInTurn(r *http.Request) (*http.Response, error) {
 		if !errors.As(failure, &at) || at.Op != "dial" || r.Context().Err() != nil {
 			break
 		}
-		b.avoid(address)
+		b.turns.Refused(address)
 	}
 	return nil, err
 }
 
-// order is the replicas in the order in which they are tried: in turn, those that refused just now last.
-func (b *Backend) order() ([]string, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	if len(b.replicas) == 0 {
-		complaint := b.complaint
-		if complaint == nil {
-			complaint = errors.New("none is listed")
-		}
-		return nil, fmt.Errorf("%s: no replica is known: %w", b.name, complaint)
-	}
-	b.next = (b.next + 1) % len(b.replicas)
-	now := time.Now()
-	var order, last []string
-	for _, address := range slices.Concat(b.replicas[b.next:], b.replicas[:b.next]) {
-		if b.last[address].After(now) {
-			last = append(last, address)
-		} else {
-			order = append(order, address)
-		}
-	}
-	return append(order, last...), nil
-}
-
-func (b *Backend) avoid(address string) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	if slices.Contains(b.replicas, address) {
-		b.last[address] = time.Now().Add(avoided)
-	}
-}
-
 // Connected is a health check: it holds while at least one replica accepts connections.
 func (b *Backend) Connected(ctx context.Context) error {
-	order, err := b.order()
+	order, err := b.turns.Order()
 	for _, address := range order {
 		connection, failure := b.transport.DialContext(ctx, "tcp", address)
 		if failure == nil {
 			return connection.Close()
 		}
 		err = errors.Join(err, fmt.Errorf("%s: %w", b.name, failure))
-		b.avoid(address)
+		b.turns.Refused(address)
 	}
 	return err
 }
