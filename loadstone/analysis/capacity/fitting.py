@@ -100,7 +100,7 @@ class CapacityModel:
         return (station.kind, station.name) == (self.bottleneck.kind, self.bottleneck.name)
 
     def share(self, station: Station, load: float) -> float:
-        """The share of its CPU that a station uses at ``load``; of a bottleneck under a quota, as simulated."""
+        """The share of a station's CPU that ``load`` uses; of a bottleneck under a quota, as simulated."""
         if self.pressed is not None and self.is_bottleneck(station):
             cores = _cores_of(self.pressed, station, load)
         else:
