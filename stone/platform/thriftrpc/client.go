@@ -29,13 +29,13 @@ type Client struct {
 	name  string
 	turns *rpc.Turns
 	mutex sync.Mutex
-	idle  map[string][]*connection // of each replica there is, the warmest last
+	idle  map[string][]*connection // by address of a replica; the warmest last
 }
 
 type connection struct {
 	net.Conn
 	client *thrift.TStandardClient
-	to     string // the address of a replica
+	to     string // address of the replica
 }
 
 // Dial prepares a client of a service's replicas: addresses, or a name in DNS, or a file that lists them, as in rpc.Dial.
