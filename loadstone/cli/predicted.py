@@ -180,9 +180,13 @@ def at_rate(model: CapacityModel, layout: Layout, prediction: Prediction, rate: 
 
 
 def simulated(what: str, calls: str, check: Validation, cases: Sequence[SimulatedLoad]) -> SimulatedLatencies:
-    """Simulated loads with those percentiles for which the simulation is valid."""
+    """Simulated loads with those percentiles and verdicts for which the simulation is valid."""
     given = [
-        replace(case, latency_ms={name: ms if check.holds(name) else None for name, ms in case.latency_ms.items()})
+        replace(
+            case,
+            stable=case.stable or (None if check.overestimates else False),
+            latency_ms={name: ms if check.holds(name) else None for name, ms in case.latency_ms.items()},
+        )
         for case in cases
     ]
     return SimulatedLatencies(calls, check, given, what)
@@ -261,7 +265,7 @@ def _simulated(simulation: SimulatedLatencies) -> list[RenderableType]:
     for row in simulation.rates:
         latencies = [format.number(row.latency_ms[name]) for name in _SHOWN]
         if not row.stable:
-            latencies = ["does not keep up", "", "", ""]
+            latencies = ["cannot tell" if row.stable is None else "does not keep up", "", "", ""]
         elif not any(row.latency_ms.values()):
             latencies = ["keeps up", "", "", ""]
         fullest = format.NOTHING if row.busiest_share is None else f"{row.busiest} {row.busiest_share:.0%}"
@@ -274,4 +278,6 @@ def _simulated(simulation: SimulatedLatencies) -> list[RenderableType]:
         error = f"error of the simulation at measured loads of this treatment: {each} (median of trials)"
     if not all(map(check.holds, _SHOWN)):
         error += f"; a percentile is given only where it is within {TOLERANCE:.0%}"
+    if check.overestimates:
+        error += f"; of these {len(check.cases)} loads, which all held, it does not keep up with {check.overestimates}"
     return [table, Text(f"calls: {simulation.calls}"), Text(error)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console, Group
 
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.capacity.simulation import SimulatedLoad
-from loadstone.analysis.capacity.sizing import Validation
+from loadstone.analysis.capacity.sizing import Case, Validation
 from loadstone.analysis.run import open_run
 from loadstone.analysis.traces.spans import CLIENT, SERVER
 from loadstone.applications import catalogue
@@ -117,6 +119,22 @@ def test_a_percentile_is_given_only_where_it_was_near_enough_in_measured_trials(
     check = Validation(0.0, (), {"p50": 0.1, "p90": None, "p99": 0.25, "p999": 0.3})
     given = predicted.simulated("as measured", "traces", check, [loads])
     assert given.rates[0].latency_ms == {"p50": 3.0, "p90": None, "p99": 20.0, "p999": None}
+
+
+def test_a_load_breaks_in_the_simulation_only_where_loads_that_held_hold_in_it_too():
+    none = dict.fromkeys(("p50", "p90", "p95", "p99", "p999", "mean"))
+    full = SimulatedLoad(300.0, 1000, 5.0, False, none, "frontend", 1.0)
+    easy = SimulatedLoad(100.0, 1000, 5.0, True, none, "frontend", 0.4)
+    held = [Case("t1", 100.0, none, easy), Case("t2", 250.0, none, full)]
+    for cases, stable, text in ((held[:1], False, "does not keep up"), (held, None, "cannot tell")):
+        check = Validation(0.0, tuple(cases), none)
+        given = predicted.simulated("as measured", "traces", check, [easy, full])
+        assert [load.stable for load in given.rates] == [True, stable]
+        console = Console(width=200, file=StringIO())
+        console.print(Group(*predicted._simulated(given)))
+        printed = console.file.getvalue()
+        assert "keeps up" in printed and text in printed
+        assert ("of these 2 loads, which all held, it does not keep up with 1" in printed) == (stable is None)
 
 
 def test_a_person_reads_the_same_numbers(run: Path, capsys):

@@ -35,10 +35,10 @@ class SimulatedLoad:
     requests: int
     seconds: float
     """Seconds of simulated time that count."""
-    stable: bool
-    """Whether it kept up with what was offered."""
+    stable: bool | None
+    """Whether it kept up with what was offered; None where it did not, and measured loads show that this is wrong."""
     latency_ms: Mapping[str, float | None]
-    """None where it did not."""
+    """None where it did not keep up."""
     busiest: str
     busiest_share: float | None
     """The share of its CPU that the busiest uses: of a service's replicas' quota, or of a node's cores. None where so

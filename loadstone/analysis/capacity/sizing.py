@@ -71,6 +71,11 @@ class Validation:
         error = self.errors[name]
         return error is not None and error <= TOLERANCE
 
+    @property
+    def overestimates(self) -> int:
+        """Loads that held when they were measured, and with which the simulator does not keep up."""
+        return sum(not case.simulated.stable for case in self.cases)
+
 
 def validate(model: CapacityModel, treatment: TreatmentSummary, calls: Calls) -> Validation:
     """Simulate trials of the treatment that the model is of, spread over the loads that held.
