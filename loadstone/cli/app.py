@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +49,17 @@ def warn(text: str) -> None:
     """A warning, on standard error."""
     err.print("[yellow]warning:[/] ", end="")
     err.print(text, markup=False)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """States what takes a while: until its end in a terminal, as a line elsewhere; on standard error."""
+    if err.is_terminal:
+        with err.status(text, spinner="dots"):
+            yield
+    else:
+        err.print(text, markup=False)
+        yield
 
 
 def print_json(value: Any) -> None:

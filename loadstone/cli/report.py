@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from loadstone.cli.app import Json, Results, Run, out, print_json
+from loadstone.cli.app import Json, Results, Run, out, print_json, working
 from loadstone.experiments.durable import writing
 
 EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-light --figure-width 3.33in[/]"
@@ -37,7 +37,7 @@ def command(
     chosen = look.chosen(figure_width, font)
     folder = runs.locate(results, run)
     there = runs.parts_of(folder)
-    with writing(folder):
+    with writing(folder), working("writing the report"):
         built = [page.build(each, chosen) for each in there]
         index = built[0] if there == [folder] else parts_page.build(folder)
     if json:

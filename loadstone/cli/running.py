@@ -13,7 +13,7 @@ from loadstone.analysis.gate import Gated, Limit
 from loadstone.analysis.gate import limits as beside_limits
 from loadstone.cli import gating
 from loadstone.cli import watch as watching
-from loadstone.cli.app import err, out, print_json
+from loadstone.cli.app import err, out, print_json, working
 from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
@@ -83,7 +83,7 @@ def run_parts(chosen: list[Session], how: How, warnings: list[str]) -> None:
             failures.append(error)
     if done:
         folder = done[0].folder.parent
-        with recording(folder):
+        with recording(folder), working("writing the report of all parts"):
             index = parts_page.build(folder)
         if how.json:
             reports = {ledger.folder.name: str(ledger.folder / "report" / "index.html") for ledger in done}
@@ -150,7 +150,7 @@ def print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool = F
     from loadstone.report import page, terminal
 
     failures = runs.conclude(plan, ledger)
-    with recording(ledger.folder):
+    with recording(ledger.folder), working("writing the report"):
         index = page.build(ledger.folder)
         store.add(ledger.folder, store.beside(ledger.folder))
     if json:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from loadstone.cli import app
 from loadstone.cli.progress import Display
 from loadstone.experiments.durations import Outlook
 from loadstone.experiments.ledger import FinishedTrial
@@ -50,3 +51,16 @@ def test_a_search_is_planned_as_it_is_given(say: RunCommand, tmp_path: Path, giv
     code, text, complaint = say("plan", str(write_study(tmp_path, SEARCH.replace("start: 100", given))))
     assert code == 0, complaint
     assert shown in text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_takes_a_while_is_stated_and_leaves_nothing_in_a_terminal(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(app, "err", Console(file=written, force_terminal=terminal, width=80))
+    with app.working("writing the report"):
+        pass  # a terminal shows it at the spinner's next turn, at the latest at the end
+    assert "writing the report" in written.getvalue()
+    line = written.getvalue()
+    assert line.endswith("\x1b[2K" if terminal else "writing the report\n"), line
