@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
+from loadstone.analysis.known import all_known
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 
@@ -63,7 +64,7 @@ def by_host(run: RunFolder) -> list[HostRow]:
 
 
 def medians(rows: Iterable[HostRow]) -> list[HostMedians]:
-    """One entry a treatment and host, with the medians over its trials."""
+    """One entry a treatment and host, with the medians over its trials: of what is known in all of them."""
     by_host: dict[tuple[str, str], list[HostRow]] = {}
     for row in rows:
         by_host.setdefault((row.treatment, row.host), []).append(row)
@@ -72,6 +73,5 @@ def medians(rows: Iterable[HostRow]) -> list[HostMedians]:
 
 def _medians(rows: list[HostRow]) -> Iterator[tuple[str, float]]:
     for name in MEASURES:
-        values = [value for row in rows if (value := getattr(row, name)) is not None]
-        if values:
+        if values := all_known(getattr(row, name) for row in rows):
             yield name, median(values)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from statistics import mean
 
+from loadstone.analysis.known import mean_of_all
 from loadstone.analysis.metrics.steal import stolen
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
@@ -204,12 +204,10 @@ def _window_ns(summary: TrialSummary | None, window: UsageWindow) -> MeasuredWin
 
 def _reference(summary: TrialSummary) -> tuple[float, float] | None:
     """The mean of the reference loop's times on the generating hosts, before the load and after it; None where this
-    machine generates it alone."""
-    before = [worker.reference_before_ms for worker in summary.generator.workers]
-    after = [worker.reference_after_ms for worker in summary.generator.workers]
-    known = ([value for value in values if value is not None] for values in (before, after))
-    means = [mean(values) for values in known if values]
-    return (means[0], means[1]) if len(means) == 2 else None
+    machine generates it alone, or where a host has not timed both."""
+    before = mean_of_all(worker.reference_before_ms for worker in summary.generator.workers)
+    after = mean_of_all(worker.reference_after_ms for worker in summary.generator.workers)
+    return (before, after) if before is not None and after is not None else None
 
 
 def _sent(summary: TrialSummary | None) -> int | None:

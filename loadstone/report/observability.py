@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from loadstone.analysis.traced_rows import TracedOperation, TracedService
 from loadstone.model.base import plural
 from loadstone.report import format, observability_tables
 from loadstone.report.content import Content
-from loadstone.report.observability_tables import AccountRow, PageTable, TableColumn, TimeRow, shown
+from loadstone.report.observability_tables import PageTable, TableColumn, TimeRow, shown
 
 _Observed = TypeVar("_Observed", bound=OfTrial)
 _MOST_DOUBTS = 8
@@ -124,8 +124,8 @@ class Observability:
         """What the accounts come to; ``**`` is bold."""
         rows = self.content.rows(ObservedRow)
         everything = observability_tables.account("", rows)
-        if everything.traces is not None:
-            yield from _spans(everything, rows)
+        if spans := [row for row in rows if row.traces is not None]:
+            yield from _spans(spans, len(rows))
         odd = {name: count for name, count in self.traced.health.items() if count and name in _ODD}
         if odd:
             yield (
@@ -200,12 +200,16 @@ def _most_critical(row: TimeRow) -> float:
     return -(share or 0.0)
 
 
-def _spans(sums: AccountRow, rows: Iterable[ObservedRow]) -> Iterator[str]:
+def _spans(rows: Sequence[ObservedRow], trials: int) -> Iterator[str]:
+    """``rows``: of the trials with tracing, out of so many."""
+    sums = observability_tables.account("", rows)
     samples = {row.sample for row in rows if row.sample is not None}
     share = "" if samples <= {1.0} else f" (a sample of {' or '.join(format.percent(s) for s in sorted(samples))})"
     of = f" of {format.count(sums.requests)} requests{share}" if sums.requests is not None else ""
-    yield f"**{format.count(sums.traces)}** traces{of} came in, with {format.count(sums.received)} spans."
-    if sums.produced is not None:
-        dropped = f"{format.count(sums.dropped or 0)} were dropped"
+    spans = f", with {format.count(sums.received)} spans" if sums.received is not None else ""
+    within = f" in {len(rows)} of {plural(trials, 'trial')}" if len(rows) < trials else ""
+    yield f"**{format.count(sums.traces)}** traces{of} came in{within}{spans}."
+    if sums.produced is not None and sums.dropped is not None and sums.refused is not None:
+        dropped = f"{format.count(sums.dropped)} were dropped"
         refused = f"{format.count(sums.refused)} were refused at least once" if sums.refused else "none was refused"
         yield f"Services produced {format.count(sums.produced)} spans in these trials; {dropped}, {refused}."

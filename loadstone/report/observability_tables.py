@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadstone.analysis.known import total
 from loadstone.analysis.metrics.gather import ObservedRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow
 from loadstone.analysis.traced_rows import TracedService
@@ -118,26 +119,21 @@ class AccountRow:
 
 
 def account(treatment: str, rows: Sequence[ObservedRow]) -> AccountRow:
-    """The sums over trials."""
+    """The sums over trials; None where any trial does not know its part."""
     recorded, nodes = min(((row.recorded, row.nodes) for row in rows), default=(0, 0))
     return AccountRow(
         treatment=treatment,
         trials=len(rows),
-        requests=_sum(row.requests for row in rows),
-        traces=_sum(row.traces for row in rows),
-        produced=_sum(row.produced for row in rows),
-        received=_sum(row.received for row in rows),
-        dropped=_sum(row.dropped for row in rows),
-        refused=_sum(row.refused for row in rows),
-        readings=_sum(row.readings for row in rows),
-        skipped=_sum(row.skipped for row in rows),
+        requests=total(row.requests for row in rows),
+        traces=total(row.traces for row in rows),
+        produced=total(row.produced for row in rows),
+        received=total(row.received for row in rows),
+        dropped=total(row.dropped for row in rows),
+        refused=total(row.refused for row in rows),
+        readings=total(row.readings for row in rows),
+        skipped=total(row.skipped for row in rows),
         recorded_of=f"{recorded} of {nodes}",
     )
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
 
 
 OPERATIONS = (

@@ -184,10 +184,11 @@ def _by_capacity(side: Extremes) -> str:
         for row in (side.best, side.worst)
     )
     end = "." if side.differ else "; their intervals overlap, so no difference is shown."
-    return (
+    finding = (
         f"**{side.best.placement}** has the highest capacity of {side.placements} placements, {best}, and "
         f"**{side.worst.placement}** the lowest, {worst}{end}"
     )
+    return f"{finding} That of {side.unknown} more is not known." if side.unknown else finding
 
 
 def _p99(row: PlacementLoad) -> str:

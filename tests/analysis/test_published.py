@@ -16,7 +16,7 @@ from scipy import stats
 from loadstone.analysis import summary
 from loadstone.analysis.metrics import gather, minutes
 from loadstone.analysis.metrics.minutes import MinuteRow
-from loadstone.analysis.published import beside
+from loadstone.analysis.published import beside, quantities
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import open_run
 from loadstone.analysis.schema import rows
@@ -282,3 +282,9 @@ def test_time_in_c0_is_the_mean_of_the_nodes_with_replicas(tmp_path: Path) -> No
     (row,) = laid(folder, published(measure="c0_share", unit="%", at="highest", value=75.0))
     assert row["value"] is None
     assert row["why"] == "idle states of a virtual machine are its kernel's, not the processor's"
+
+
+def test_a_mean_is_of_all_trials_or_not_known() -> None:
+    assert quantities._over_runs([2.0, 8.0]).value == pytest.approx(4)
+    assert quantities._over_runs([2.0, None, 8.0]).why == "not measured in 1 of 3 trials there"
+    assert quantities._over_runs([None, None]).why == NOT_MEASURED

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
+from loadstone.analysis.generators import MEASURES, HostRow, medians
 from loadstone.report import generators
 from loadstone.report.content import gather
 from loadstone.report.page import build
@@ -45,3 +47,11 @@ def test_each_host_has_a_row_also_of_an_earlier_release(tmp_path: Path) -> None:
 
 def test_one_process_alone_has_no_section(tmp_path: Path) -> None:
     assert generators.gather(gather(Synthetic(rates=[100.0], duration_s=2.0).write(tmp_path))) is None
+
+
+def test_a_median_is_of_what_all_trials_of_a_host_know() -> None:
+    about: dict[str, Any] = {"trial_id": "t", "treatment": "a", "verdict": "held", "host": "client-1"}
+    about |= dict.fromkeys(MEASURES)
+    rows = [HostRow(**about | {"sent": 900, "connects": 32}), HostRow(**about | {"sent": 1000})]
+    (host,) = medians(rows)
+    assert host.median == {"sent": 950}

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from loadstone.analysis import trace_cache, usage
+from loadstone.analysis.metrics.gather import ObservedRow
 from loadstone.analysis.metrics.power import EnergyRow
 from loadstone.analysis.traced_rows import TracedHeat, TracedOperation
 from loadstone.report import content, format, observability, page, sections
@@ -297,3 +299,19 @@ def test_damaged_spans_are_a_doubt(rich: Path, tmp_path: Path):
     assert len(seen.traced.warnings) == 1 and file.parent.name in seen.traced.warnings[0]
     assert str(tmp_path) not in seen.traced.warnings[0]
     assert any(file.parent.name in text for text in seen.doubts())
+
+
+def test_traces_are_compared_with_requests_of_trials_that_were_traced(rich: Path):
+    every = gathered(rich).content.rows(ObservedRow)
+    rows = [replace(row, requests=100, traces=10, received=50, produced=60, dropped=4, refused=0) for row in every[:2]]
+    (came, made) = observability._spans(rows, len(rows))
+    assert came == "**20** traces of 200 requests came in, with 100 spans."
+    assert made == "Services produced 120 spans in these trials; 8 were dropped, none was refused."
+    (came,) = observability._spans([rows[0], replace(rows[1], received=None, dropped=None)], 3)
+    assert came == "**20** traces of 200 requests came in in 2 of 3 trials."
+
+
+def test_memory_is_drawn_where_every_trial_has_it(rich: Path):
+    rows = gathered(rich).content.rows(EnergyRow)
+    assert power._parts(rows) == ["cores", "rest of the package", "DRAM"]
+    assert power._parts([*rows, replace(rows[0], dram_watts=None)]) == ["cores", "rest of the package"]

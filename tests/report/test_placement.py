@@ -102,3 +102,9 @@ def test_of_many_placements_the_fastest_and_the_slowest_are_drawn() -> None:
 
 def test_a_run_that_varies_something_else_has_no_such_part(rated: Path) -> None:
     assert placement.gather(content.gather(rated)) is None
+
+
+def test_a_placement_that_answered_too_little_for_a_p99_is_among_the_slowest() -> None:
+    about: dict[str, Any] = {"others": "", "trials": 1, "held": 1, "load": 1.0}
+    rows = [PlacementLoad(placement=f"p{n}", p99_ms=None if n == 6 else float(n), **about) for n in range(20)]
+    assert "p6" in figures.drawn(rows)

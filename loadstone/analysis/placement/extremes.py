@@ -48,6 +48,9 @@ class Extremes:
     best: PlacementCapacity
     worst: PlacementCapacity
     placements: int
+    """Of which the capacity is known."""
+    unknown: int
+    """Of which it is not: one of them may be the best or the worst."""
 
     @property
     def differ(self) -> bool:
@@ -72,10 +75,11 @@ def extremes(
             at = [row for row in mine if row.load == load]
             alike = [treatment for treatment in treatments if FACTOR in treatment.levels and others(treatment) == group]
             yield _fastest(group, load, at, alike, interleaved)
-        known = [row for row in capacities if row.others == group and row.capacity is not None]
+        every = [row for row in capacities if row.others == group]
+        known = [row for row in every if row.capacity is not None]
         if len(known) > 1:
             ordered = sorted(known, key=lambda row: row.capacity or 0.0)
-            yield Extremes(group, ordered[-1], ordered[0], len(known))
+            yield Extremes(group, ordered[-1], ordered[0], len(known), len(every) - len(known))
 
 
 def reference(rows: Sequence[PlacementLoad]) -> float | None:

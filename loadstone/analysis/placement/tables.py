@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import stdtrit
 
-from loadstone.analysis.known import all_known, mean_of_all
+from loadstone.analysis.known import all_known, mean_of_all, total
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
 from loadstone.analysis.schema import OfTrial, TableRow, rows
@@ -203,8 +203,8 @@ def _measured(trials: Sequence[TrialRow]) -> dict[str, Any]:
 
 def _slept(states: Sequence[PlacementCstate]) -> dict[str, Any]:
     active = [state.share for state in states if state.state == ACTIVE]
-    entered = [state.transitions_per_s for state in states if state.transitions_per_s is not None]
-    return {"c0_share": active[0] if active else None, "transitions_per_s": sum(entered) if entered else None}
+    entered = total(state.transitions_per_s for state in states)
+    return {"c0_share": active[0] if active else None, "transitions_per_s": entered}
 
 
 def _states(some: Sequence[CstateRow]) -> Iterator[tuple[str, float | None, float | None]]:

@@ -10,6 +10,7 @@ from statistics import fmean, stdev
 from scipy.special import stdtrit
 
 from loadstone.analysis.iterations import duration_s
+from loadstone.analysis.known import all_known, mean_of_all
 from loadstone.analysis.metrics import power, windows
 from loadstone.analysis.metrics.minutes import SystemRow
 from loadstone.analysis.reproduction_rows import BestFitRow
@@ -153,9 +154,15 @@ def _over_trials(run: RunFolder, entry: Published, rows: Sequence[TrialRow]) -> 
 
 
 def _over_runs(found: Sequence[float | None], shares: bool = False) -> Ours:
-    """The mean over trials with its 95 % interval (Student's t): of shares the arithmetic, else the geometric mean."""
-    values = [value for value in found if value is not None]
+    """The mean over trials with its 95 % interval (Student's t): of shares the arithmetic, else the geometric mean.
+
+    None where any trial did not measure it: the mean of the others would pass for all.
+    """
+    values = all_known(found)
     if not values:
+        missing = sum(value is None for value in found)
+        if missing < len(found):
+            return Ours(why=f"not measured in {missing} of {len(found)} trials there")
         return Ours(why="not measured there: its trials are invalid, were stopped early, or did not observe it")
     if shares:
         return _mean(values)
@@ -214,5 +221,4 @@ def _in_c0(run: RunFolder, row: TrialRow) -> float | None:
     states = [
         cstate for cstate in power.cstates(observed, measured) if cstate.state == power.ACTIVE and cstate.replicas
     ]
-    shares = [state.share for state in states if state.share is not None]
-    return fmean(shares) if shares else None
+    return mean_of_all(state.share for state in states)

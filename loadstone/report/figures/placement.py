@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, TypeVar
 
 from matplotlib.axes import Axes
@@ -58,13 +59,11 @@ def transitions(content: Content) -> Figure | None:
 
 
 def power(content: Content) -> Figure | None:
-    """Power of packages and memory, a stacked bar for each placement."""
+    """Power of packages, and of memory where every placement has it, a stacked bar for each placement."""
     rows = _loads(content, "package_watts")
     parts = {"package": "package_watts", "DRAM": "dram_watts"}
-    known = {name: column for name, column in parts.items() if any(getattr(row, column) is not None for row in rows)}
-    return _by_placement(
-        content, rows, "power (W)", {n: [(r, getattr(r, c) or 0.0) for r in rows] for n, c in known.items()}
-    )
+    known = {name: column for name, column in parts.items() if all(getattr(row, column) is not None for row in rows)}
+    return _by_placement(content, rows, "power (W)", {n: [(r, getattr(r, c)) for r in rows] for n, c in known.items()})
 
 
 def between(content: Content) -> Figure | None:
@@ -100,7 +99,8 @@ def drawn(rows: Sequence[PlacementLoad]) -> list[str]:
     names = list(dict.fromkeys(row.placement for row in rows))
     if len(names) <= MOST:
         return names
-    slowest = {name: max(row.p99_ms or 0.0 for row in rows if row.placement == name) for name in names}
+    p99 = {name: [row.p99_ms for row in rows if row.placement == name] for name in names}
+    slowest = {name: max(inf if value is None else value for value in values) for name, values in p99.items()}
     ranked = sorted(names, key=lambda name: slowest[name])
     kept = {*ranked[: MOST // 2], *ranked[-MOST // 2 :]}
     return [name for name in names if name in kept]

@@ -38,10 +38,10 @@ def domains(content: Content) -> Figure | None:
 
 
 def _parts(rows: Sequence[EnergyRow]) -> list[str]:
-    """Cores are shown separately where every trial recorded them."""
+    """Cores and memory are shown where every trial recorded them."""
     cores = all(row.core_watts is not None for row in rows)
     package = ["cores", "rest of the package"] if cores else ["package"]
-    return package + ["DRAM"] * any(row.dram_watts is not None for row in rows)
+    return package + ["DRAM"] * all(row.dram_watts is not None for row in rows)
 
 
 def _watts(row: EnergyRow, part: str, parts: list[str]) -> float:

@@ -14,10 +14,11 @@ from loadstone.analysis import metrics, summary
 from loadstone.analysis.metrics.power import CstateRow
 from loadstone.analysis.placement import Extremes, Fastest, extremes, tables
 from loadstone.analysis.placement.extremes import reference
-from loadstone.analysis.placement.tables import PlacementLoad, Tables, interval
+from loadstone.analysis.placement.tables import PlacementCstate, PlacementLoad, Tables, _slept, interval
 from loadstone.analysis.run import open_run
 from loadstone.analysis.schema import rows
 from loadstone.model.records.trial_row import TrialRow
+from loadstone.report.placement import _by_capacity
 from tests.placements import SPLITS, placed
 
 
@@ -163,3 +164,19 @@ def test_an_interval_is_students() -> None:
 def test_a_run_that_varies_something_else_has_no_placements(rated: Path) -> None:
     _, made = found(rated)
     assert not made
+
+
+def test_a_placement_without_an_estimate_may_be_the_best_or_the_worst(tmp_path: Path) -> None:
+    far = {"FLC-D": 1300.0, "FLD-C": 600.0}
+    treatments, made = found(placed(tmp_path, rates=None, repetitions=1, capacities=far))
+    unknown = replace(made.capacities[0], placement="F-LCD", capacity=None)
+    (item,) = extremes(treatments, [], [*made.capacities, unknown], interleaved=True)
+    assert isinstance(item, Extremes) and (item.placements, item.unknown) == (2, 1)
+    assert _by_capacity(item).endswith(". That of 1 more is not known.")
+
+
+def test_transitions_are_those_of_all_idle_states_or_unknown() -> None:
+    about: dict[str, Any] = {"placement": "a", "others": "", "load": 1.0, "share": 0.5}
+    states = [PlacementCstate(state=f"C{n}", transitions_per_s=n, **about) for n in (1.0, 2.0)]
+    assert _slept(states)["transitions_per_s"] == 3
+    assert _slept([*states, replace(states[0], state="C6", transitions_per_s=None)])["transitions_per_s"] is None
