@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.analysis.known import all_known
 from loadstone.experiments.verdict import Verdict
-from loadstone.model.records.summary import Latency, TrialSummary
+from loadstone.model.records.summary import Latency, LoadWorker, TrialSummary
 from loadstone.report import format
 
 _LOST = {"late": "late", "errors": "errors", "timeouts": "timeouts", "unsent": "never sent", "in_flight": "unanswered"}
@@ -112,7 +113,15 @@ def _generator(summary: TrialSummary) -> Iterator[str]:
     if used.wait is not None:
         yield f"wait {used.wait}"
     if used.workers:
-        apart = max(abs(worker.clock_offset_us or 0.0) + (worker.clock_error_us or 0.0) for worker in used.workers)
-        yield f"{len(used.workers)} load workers, clocks within {format.milliseconds(apart / 1000)}"
+        yield f"{len(used.workers)} load workers, {_clocks(used.workers)}"
     if used.own_lateness_p99_ms is not None:
         yield f"own lateness P99 {format.milliseconds(used.own_lateness_p99_ms)}"
+
+
+def _clocks(workers: Sequence[LoadWorker]) -> str:
+    offsets = all_known(worker.clock_offset_us for worker in workers)
+    errors = all_known(worker.clock_error_us for worker in workers)
+    if not offsets or not errors:
+        return "clocks not compared"
+    apart = max(abs(offset) + error for offset, error in zip(offsets, errors, strict=True))
+    return f"clocks within {format.milliseconds(apart / 1000)}"

@@ -109,7 +109,9 @@ def _traced(observed: Observed) -> dict[str, Any]:
     spans = observed.traces
     if spans is None or spans.received is None:
         return {}
-    lost = None if spans.produced is None else max(0, spans.produced - (spans.written or 0))
+    lost = None
+    if spans.produced is not None and spans.written is not None:
+        lost = max(0, spans.produced - spans.written)
     return {"traces": spans.roots, "spans": spans.written, "spans_lost": lost}
 
 

@@ -249,6 +249,10 @@ def test_load_workers_are_printed_with_their_clocks(say: Say, stone: type[FakeSt
     code, result, _ = say(URL, "--rate", "1000", "--member", "ssh 'my host' stone", "--member", "stone")
     assert code == 0 and "2 load workers, clocks within 0.0480 ms" in result
     assert stone.offers[0].load.workers == 2
+    clocks[1]["clock_error_us"] = None
+    stone.answer = changed(**REPORTED, generator__workers=clocks)
+    _, result, _ = say(URL, "--rate", "1000", "--member", "ssh 'my host' stone", "--member", "stone")
+    assert "2 load workers, clocks not compared" in result
     commands = [(each.name, each.command) for each in stone.offers[0].members]
     assert commands == [("member-1", ("ssh", "my host", "stone")), ("member-2", ("stone",))]
 

@@ -85,6 +85,8 @@ def test_spans_that_were_made_and_never_came_are_counted(tmp_path: Path) -> None
     assert (made["traces"], made["spans"], made["spans_lost"]) == (8, 38, 2)
     others = row(tmp_path, STUDY, summarized, {"traces": traces | {"produced": None}})  # not of our services
     assert (others["spans"], others["spans_lost"]) == (38, None)
+    damaged = row(tmp_path, STUDY, summarized, {"traces": traces | {"written": None}})
+    assert (damaged["spans"], damaged["spans_lost"]) == (None, None)
     assert row(tmp_path, STUDY, summarized, {"traces": {"sample": 1.0}})["spans"] is None  # the receiver failed
     assert row(tmp_path, STUDY, summarized, {"traces": None})["spans"] is None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from loadstone import plugins
 from loadstone.analysis import recorded_requests
+from loadstone.analysis.known import total
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
 from loadstone.experiments.deployment import Deployed, orchestrate
@@ -194,7 +195,7 @@ class _Trial:
                 node=node,
                 window_s=there[0].window_s,
                 cpu_s=round(sum(row.cpu_s for row in there), 6),
-                memory=sum(row.memory or 0 for row in there),
+                memory=total(row.memory for row in there),
             )
             for node, there in by_node.items()
         ]

@@ -65,9 +65,10 @@ class StressorPart(Model):
         if not process.alive:
             how = f"was killed by SIG{process.signal.removeprefix('SIG')}" if process.signal else "ended by itself"
             return f"{what} {how}: {self._last_line(name)}"
-        if usage is None or usage.pids <= stressor.workers:
-            there = max(0, usage.pids - 1) if usage is not None else 0
-            return f"{what} has {there} of {stressor.workers} workers"
+        if usage is None:
+            return f"{what}: its workers cannot be counted, as its control group cannot be read"
+        if usage.pids <= stressor.workers:
+            return f"{what} has {max(0, usage.pids - 1)} of {stressor.workers} workers"
         return ""
 
     def interrupt(self, name: str) -> Operations | None:
