@@ -10,15 +10,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from loadstone import plugins
 from loadstone.model.base import Model, did_you_mean
 from loadstone.model.errors import DeploymentError, InputError, LoadstoneError, PreflightError, disk_error
+
+
+def this_host() -> str:
+    """What tells this machine from others that share the folder, as in a home folder of a file server."""
+    return socket.gethostname()
 
 
 class JournalEntry(Model):
@@ -34,6 +40,8 @@ class JournalEntry(Model):
     folder: str
     facts: dict[str, Any] = {}
     """The maker's own."""
+    host: str = Field(default_factory=lambda: this_host())
+    """The machine on which it was started: its processes are looked for on no other."""
 
     @property
     def cluster(self) -> str:
@@ -99,12 +107,27 @@ def save(entry: JournalEntry) -> None:
 
 
 def load(name: str) -> JournalEntry | None:
-    """The entry of that name, if there is one."""
-    return _read(_file(name)) if _file(name).exists() else None
+    """The entry of that name, if there is one. Raises DeploymentError for one that another machine started."""
+    entry = _read(_file(name)) if _file(name).exists() else None
+    if entry is not None and entry.host != this_host():
+        raise DeploymentError(
+            f"{name} was started on {entry.host}, which shares the journal: {state_folder()}",
+            f"`loadstone down {name}` there removes it; or name another folder in LOADSTONE_STATE",
+        )
+    return entry
 
 
 def entries() -> list[JournalEntry]:
-    """All that was started and not removed, by name."""
+    """All that was started on this machine and not removed, by name."""
+    return [entry for entry in _all() if entry.host == this_host()]
+
+
+def elsewhere() -> dict[str, str]:
+    """What other machines that share the folder started, by name, each with its machine."""
+    return {entry.name: entry.host for entry in _all() if entry.host != this_host()}
+
+
+def _all() -> list[JournalEntry]:
     return [_read(file) for file in sorted(state_folder().glob("*.json"))]
 
 
@@ -121,7 +144,11 @@ def remove_all(names: list[str] | None = None) -> list[str]:
     name that the journal does not have.
     """
     known = {entry.name: entry for entry in entries()}
+    others = elsewhere() if names else {}
     for name in names or []:
+        if name in others:
+            there = f"`loadstone down {name}` there removes it; if that machine is no more, delete {_file(name)}"
+            raise InputError(f"{name!r} was started on {others[name]}: {there}")
         if name not in known:
             nothing = "; nothing is deployed" if not known else did_you_mean(name, list(known))
             raise InputError(f"no deployment {name!r}{nothing}")

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
@@ -115,6 +116,22 @@ def test_an_entry_of_other_bytes_is_named(tmp_path: Path) -> None:
     tmp_path.joinpath("a.json").write_bytes(b"\xff\x00\xfe")
     with pytest.raises(DeploymentError, match=r"a\.json: not a readable journal entry"):
         journal.remove_all()
+
+
+def test_what_another_machine_started_in_a_shared_folder_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    deployment("a")
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "this_host", lambda: "other")
+        deployment("b")
+        assert [entry.name for entry in journal.entries()] == ["b"]
+        assert journal.elsewhere() == {"a": gethostname()}
+        with pytest.raises(InputError, match=f"'a' was started on {gethostname()}: .*there"):
+            journal.remove_all(["a"])
+        with pytest.raises(DeploymentError, match=f"a was started on {gethostname()}, .*\n.*LOADSTONE_STATE"):
+            journal.load("a")
+        assert journal.remove_all() == ["b by swarm"]
+    assert journal.elsewhere() == {}
+    assert journal.remove_all() == ["a by swarm"]
 
 
 def test_a_full_disk_is_a_clear_error_and_keeps_the_entry_that_is_there(
