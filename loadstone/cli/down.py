@@ -19,10 +19,13 @@ def command(
     json: Json = False,
 ) -> None:
     """Stop and remove this user's deployments on this machine, also those that a killed run left behind."""
-    removed = journal.remove_all(names or None)
-    this_machine().settle()  # where nothing was removed, no channel was opened, which waits as well
-    temporary.sweep()
-    temporary.sweep(images_folder())
+    try:
+        removed = journal.remove_all(names or None)
+    finally:
+        this_machine().settle()  # where nothing was removed, no channel was opened, which waits as well
+        journal.sweep()
+        temporary.sweep()
+        temporary.sweep(images_folder())
     warn_of_others()
     if json:
         print_json({"removed": removed})
