@@ -133,6 +133,11 @@ class Infrastructure(ABC):
         yield from ()
 
     @classmethod
+    def wrong_files(cls, cluster: Cluster) -> Iterator[StudyFinding]:
+        """What is wrong with the files that a study's ``cluster`` names, each with the key."""
+        yield from ()
+
+    @classmethod
     def client_machines(cls, cluster: Cluster) -> int | None:
         """How many machines can generate load, this one where no other does; None where only the cluster knows."""
         return 1
