@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.applications import catalogue
 from loadstone.experiments import resume, runs, sessions
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
@@ -34,6 +35,19 @@ def test_a_run_is_not_resumed_where_one_of_its_applications_changed(tmp_path: Pa
     other.write_text(other.read_text().replace("path: /", "path: /changed"))
     where = r"applications.of application=./other.yaml scaling=baseline.workloads.get.operations.get.path \(/, now /ch"
     with pytest.raises(InputError, match=where):
+        reopen(folder)
+
+
+@pytest.mark.parametrize(("then", "now"), [(["couchdb"], []), ([], ["couchdb"])])
+def test_a_run_is_not_resumed_with_other_software_in_place_of_what_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: list[str], now: list[str]
+) -> None:
+    monkeypatch.setattr(catalogue, "replaced", lambda application: then)
+    document, plan = read_plan(write_study(tmp_path, STUDY))
+    folder = runs.create(tmp_path / "results", document, plan, [], provenance())
+    reopen(folder)
+    monkeypatch.setattr(catalogue, "replaced", lambda application: now)
+    with pytest.raises(InputError, match=r"differences: .*stand_ins.*couchdb-stand-in"):
         reopen(folder)
 
 
