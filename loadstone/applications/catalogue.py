@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.applications import workload_files
+from loadstone.applications import stone_services, workload_files
 from loadstone.infrastructure import programs
 from loadstone.model import address, image
 from loadstone.model.application import Application
-from loadstone.model.base import did_you_mean
+from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.software import AsProcess, SoftwareCatalogue, built_in
@@ -66,6 +67,7 @@ def load(name_or_path: str) -> LoadedApplication:
     document = _at(name_or_path) if address.is_url(name_or_path) else _read(_find(name_or_path))
     application = document.parse(Application)
     document.check(_unknown_software(application))
+    document.check(_unknown_services(application))
     document.check(workload_files.findings(application))
     canonical = json.dumps(application.model_dump(mode="json", by_alias=True, exclude=_PLACES), sort_keys=True)
     canonical_text = workload_files.anywhere(canonical, application)
@@ -172,3 +174,14 @@ def _unknown_software(application: Application) -> list[tuple[tuple[str | int, .
         for name, service in application.services.items()
         if service.runs.software is not None and service.runs.software not in known
     ]
+
+
+def _unknown_services(application: Application) -> Iterator[Finding]:
+    """Services that the ``stone`` binary lacks."""
+    for name, service in application.services.items():
+        wanted = service.runs.stone
+        if wanted is not None and wanted not in stone_services.NAMES:
+            beside = [each for each in stone_services.NAMES if each.startswith(f"{wanted.partition('/')[0]}/")]
+            known = beside or list(stone_services.NAMES)
+            message = f"stone has no service {wanted!r}" + did_you_mean(wanted, known)
+            yield ("services", name, "runs", "stone"), message

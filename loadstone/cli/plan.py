@@ -11,7 +11,7 @@ from rich.table import Table
 
 from loadstone.cli.app import Json, Overrides, Parts, Scale, StudyFile, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
-from loadstone.experiments import costs, schedule
+from loadstone.experiments import cluster_files, costs, schedule
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.experiments.scales import scale_of
 from loadstone.model.base import plural
@@ -36,6 +36,7 @@ def command(
     """Show the treatments and trials of a study without starting anything."""
     document = Document.read(study)
     plans = read_plans(document, overrides or (), part or (), scale)
+    cluster_files.check(document, plans.values())
     for note in grouped(tuple(dict.fromkeys(note for plan in plans.values() for note in plan.notes))):
         warn(note)
     sizes = {name: _size(plan) for name, plan in plans.items()}

@@ -9,9 +9,11 @@ import typer
 from loadstone.cli.app import Json, out, print_json, warn
 from loadstone.experiments import tuning
 from loadstone.experiments.plan import Plan, read_plans
-from loadstone.experiments.provisioning import nodes_of
+from loadstone.experiments.provisioning import ways_of
 from loadstone.infrastructure.machines import this_machine
+from loadstone.infrastructure.tuning import failure
 from loadstone.model.document import Document
+from loadstone.model.records.node.tuning import Restored
 
 EPILOG = "Examples: [bold]sudo loadstone restore[/], [bold]loadstone restore study.yaml[/]"
 
@@ -25,9 +27,9 @@ def command(
 ) -> None:
     """Restore kernel settings to their values before a study tuned them. A run does so when it ends."""
     plans = read_plans(Document.read(study)).values() if study is not None else ()
-    nodes = [node for plan in plans for node in nodes_of(plan)]
-    machines = [this_machine()] if study is None else tuning.machines_of(nodes)[0]
-    restored = tuning.recover(machines)
+    ways = [way for plan in plans for way in ways_of(plan)]
+    machines = [this_machine()] if study is None else tuning.machines_at(ways)[0]
+    restored, errors = tuning.recover(machines)
     if json:
         values = {
             f"{name}:{value.file}": {"found": value.found, "set": value.before}
@@ -35,9 +37,15 @@ def command(
             for value in found.values
         }
         print_json({"restored": values})
-        return
-    if not restored:
-        out.print(f"nothing to restore: no study has tuned {'this host' if study is None else 'these hosts'}")
+    else:
+        _show(restored)
+        if not restored and not errors:
+            out.print(f"nothing to restore: no study has tuned {'this host' if study is None else 'these hosts'}")
+    if errors:
+        raise failure(errors)
+
+
+def _show(restored: dict[str, Restored]) -> None:
     for name, found in restored.items():
         for value in found.values:
             out.print(f"{name}:{value.file}: {value.before} (was {value.found})", markup=False)
@@ -45,6 +53,10 @@ def command(
 
 
 def recover(plan: Plan) -> None:
-    """Restore what a killed run left, before a run starts. Raises PreflightError where that run is still active."""
-    for name, found in tuning.recover(tuning.machines_of(nodes_of(plan))[0]).items():
+    """Restore what a killed run left, before a run starts. Raises PreflightError where that run is still active;
+    DeploymentError where a machine does not answer."""
+    restored, errors = tuning.recover(tuning.machines_at(ways_of(plan))[0])
+    for name, found in restored.items():
         warn(tuning.sentence(name, found))
+    if errors:
+        raise failure(errors)

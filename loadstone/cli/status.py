@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
+from loadstone.cli.down import warn_of_others
 from loadstone.experiments import runs
 from loadstone.experiments.pruning import foretold
 from loadstone.experiments.resume import look
@@ -23,6 +24,7 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
     from loadstone.report import terminal  # a slow import that --help does not need
 
     up = [entry.name for entry in journal.entries()]
+    warn_of_others()
     machines, now = held.listed(), datetime.now(UTC)
     folder = runs.locate(results, run) if run or runs.any_in(results) else None
     found = [_state(each) for each in runs.parts_of(folder)] if folder is not None else []

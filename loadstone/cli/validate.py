@@ -12,6 +12,7 @@ from loadstone.applications.catalogue import LoadedApplication
 from loadstone.applications.compose_import.sources import ComposeSource
 from loadstone.cli.app import Json, Overrides, Scale, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
+from loadstone.experiments import cluster_files
 from loadstone.experiments.plan import read_plans
 from loadstone.experiments.scales import scale_of
 from loadstone.model import yaml12
@@ -50,6 +51,7 @@ def command(
         if other != at_default:
             read_plans(Document.read(what), overrides or (), scale=other)
     plans = read_plans(document, overrides or (), scale=scale)
+    cluster_files.check(document, plans.values())
     _warn(tuple(dict.fromkeys(note for plan in plans.values() for note in plan.notes)))
     if json:
         treatments = {name: len(plan.treatments) for name, plan in plans.items()}

@@ -148,13 +148,26 @@ class Conductor:
         folder = self._ledger.folder / "deployments" / trial.treatment.id
         disturbing = interference_of(self._plan, trial.treatment, provision, folder)
         deployed = Deployed(self._plan.deployable(trial.treatment), provision, name, folder, True, disturbing)
+        before = deployed.images()  # of this treatment's last deployment, also before a run was resumed
         with recording(folder):
             deployed.start(self._listener)
             self._deployed = deployed  # before anything else can fail
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
+            self._note_other_images(trial.treatment.label, before, deployed.images())
             runs.add_made(self._ledger.folder, provision.nodes)
             runs.add_tuning(self._ledger.folder, trial.treatment.label, self._provider.tuned)
         return deployed
+
+    def _note_other_images(self, treatment: str, before: dict[str, str], now: dict[str, str]) -> None:
+        """Warn of images with another content: the treatment's trials before and after are of different software."""
+        found = [
+            f"{treatment}: image {what}: {before[what]} in earlier trials, {image} from now on"
+            for what, image in now.items()
+            if before.get(what, image) != image
+        ]
+        for sentence in found:
+            self._listener.note(sentence)
+        runs.add_warnings(self._ledger.folder, found)
 
     def _remove(self) -> None:
         if self._deployed is not None:

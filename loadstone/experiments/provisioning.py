@@ -14,7 +14,7 @@ from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
 from loadstone.infrastructure.machine_files import MachineNeeds
 from loadstone.model.application import Application
-from loadstone.model.cluster import Cluster, Node
+from loadstone.model.cluster import Cluster, Node, Reach
 from loadstone.model.environment import GUESTS
 from loadstone.model.errors import Interrupted
 from loadstone.model.guest import Vm
@@ -66,6 +66,15 @@ def nodes_of(plan: Plan) -> list[Node]:
     for cluster, wanted in demands(plan):
         nodes += wanted.sketch(infrastructure_of(cluster, "preflight"))
     return nodes
+
+
+def ways_of(plan: Plan) -> list[tuple[str, Reach]]:
+    """The machines of all treatments' nodes, and the ways to them; they need not answer."""
+    ways: list[tuple[str, Reach]] = []
+    for cluster, wanted in demands(plan):
+        infrastructure = infrastructure_of(cluster, "preflight")
+        ways += wanted.of(infrastructure).ways(wanted.software, wanted.managers)
+    return ways
 
 
 def demands(plan: Plan) -> list[tuple[Cluster, Demand]]:

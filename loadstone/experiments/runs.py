@@ -172,6 +172,13 @@ def add_software(folder: Path, versions: dict[str, str], images: dict[str, str])
         write_json(folder / "provenance.json", {**known, **added})
 
 
+def add_warnings(folder: Path, warnings: Sequence[str]) -> None:
+    """Add to the warnings of a run's provenance."""
+    if warnings:
+        known = _provenance(folder)
+        write_json(folder / "provenance.json", {**known, "warnings": [*known.get("warnings", []), *warnings]})
+
+
 def add_made(folder: Path, nodes: Sequence[Node]) -> None:
     """Put machines into a run's provenance in place of those that were planned, and warn where they differ."""
     known = _provenance(folder)

@@ -67,7 +67,11 @@ def read(folder: Path) -> Plan:
 def adopt(folder: Path, plan: Plan) -> Plan:
     """A plan of today with its treatments as the run knows them; raises InputError if it means another run."""
     then = read(folder)
-    found = list(_differences(_meaning(then), _meaning(plan)))
+    meant = _meaning(then)
+    for treatment, stored in zip(meant["treatments"].values(), data_of(folder)["treatments"], strict=True):
+        # What ran in place of what was not installed then: of the plan that is read, it is what would run today.
+        treatment["stand_ins"] = stored.get("stand_ins")
+    found = list(_differences(meant, _meaning(plan)))
     if found:
         raise InputError(
             f"{folder} was started with a different plan (differences: {abridged(found, _SHOWN)}); "

@@ -14,7 +14,7 @@ from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.machines import MachineLost, connect, this_machine
 from loadstone.infrastructure.tuning import Tunable
 from loadstone.model.base import plural
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import LoadstoneError, PreflightError
 from loadstone.model.records.node.tuning import KnobChange, KnobValues, Restored
 from loadstone.model.trial import Treatment
@@ -120,31 +120,34 @@ class Tuner:
 
 
 def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
-    """The machines of nodes, and the names of nodes to which no channel leads.
+    """The machines of nodes, and the names of nodes to which no channel leads. Those of guests are this machine's."""
+    return machines_at((node.name, Reach() if node.guest is not None else node.reach) for node in nodes)
 
-    Emulated hosts may not be made yet, and have the kernel of this machine, whose knobs are those of guests as well.
-    Machines that are yet to be made are left out.
+
+def machines_at(ways: Iterable[tuple[str, Reach]]) -> tuple[list[Tunable], list[str]]:
+    """The machines at the ends of ways, and the names of those to which no channel leads.
+
+    Emulated hosts may not be made yet, and have the kernel of this machine. Machines that are yet to be made are left
+    out.
     """
     machines: dict[str, Tunable] = {}
     far = []
-    for node in nodes:
-        if node.reach.planned:
+    for name, reach in ways:
+        if reach.planned:
             continue
-        if node.reach.through_cluster:  # a container that may change nothing
-            far.append(node.name)
+        if reach.through_cluster:  # a container that may change nothing
+            far.append(name)
             continue
-        here = node.reach.local or node.guest is not None
-        machine: Tunable = this_machine() if here else connect(node.name, node.reach)
+        machine: Tunable = this_machine() if reach.local else connect(name, reach)
         machines.setdefault(machine.name, machine)
     return list(machines.values()), far
 
 
-def recover(machines: Sequence[Tunable]) -> dict[str, Restored]:
-    """Set back what killed runs left, by machine. Raises PreflightError where another run tunes a machine."""
-    restored, errors = tuning.on_each(tuning.distinct(machines), lambda machine: machine.restore())
-    if errors:
-        raise tuning.failure(errors)
-    return {name: found for name, found in restored.items() if found is not None}
+def recover(machines: Sequence[Tunable]) -> tuple[dict[str, Restored], list[LoadstoneError]]:
+    """Set back what killed runs left, by machine, and why others could not be: lost, or tuned by another run."""
+    kernels, lost = tuning.reached(machines)
+    restored, errors = tuning.on_each(kernels, lambda machine: machine.restore())
+    return {name: found for name, found in restored.items() if found is not None}, [*lost, *errors]
 
 
 def sentence(name: str, restored: Restored) -> str:

@@ -133,6 +133,11 @@ class Infrastructure(ABC):
         yield from ()
 
     @classmethod
+    def wrong_files(cls, cluster: Cluster) -> Iterator[StudyFinding]:
+        """What is wrong with the files that a study's ``cluster`` names, each with the key."""
+        yield from ()
+
+    @classmethod
     def client_machines(cls, cluster: Cluster) -> int | None:
         """How many machines can generate load, this one where no other does; None where only the cluster knows."""
         return 1
@@ -148,6 +153,11 @@ class Infrastructure(ABC):
     @abstractmethod
     def sketch(self, software: str, managers: int) -> list[Node]:
         """The nodes as they would be; makes nothing."""
+
+    def ways(self, software: str, managers: int) -> list[tuple[str, Reach]]:
+        """Names of the machines whose kernels the nodes have, and the ways to them; they need not answer."""
+        nodes = self.sketch(software, managers)
+        return [(node.name, Reach() if node.guest is not None else node.reach) for node in nodes]
 
     def terms(self, managers: int) -> Terms | None:
         """What the machines would cost and for how long they are held; None of those that one simply has."""

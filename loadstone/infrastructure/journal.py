@@ -10,15 +10,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from loadstone import plugins
+from loadstone.infrastructure import temporary
 from loadstone.model.base import Model, did_you_mean
 from loadstone.model.errors import DeploymentError, InputError, LoadstoneError, PreflightError, disk_error
+
+
+def this_host() -> str:
+    """What tells this machine from others that share the folder, as in a home folder of a file server."""
+    return socket.gethostname()
+
+
+_UNKNOWN = "if another release of Loadstone wrote it, use that one; else stop what it lists by hand, then delete it"
 
 
 class JournalEntry(Model):
@@ -34,6 +45,8 @@ class JournalEntry(Model):
     folder: str
     facts: dict[str, Any] = {}
     """The maker's own."""
+    host: str = Field(default_factory=lambda: this_host())
+    """The machine on which it was started: its processes are looked for on no other."""
 
     @property
     def cluster(self) -> str:
@@ -79,19 +92,18 @@ def records_folder(name: str) -> Path:
 
 def save(entry: JournalEntry) -> None:
     """Write an entry to the disk, whole or not at all."""
-    partial = None
     try:
         state_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
         records_folder(entry.name).mkdir(exist_ok=True, mode=0o700)
-        with tempfile.NamedTemporaryFile("w", dir=state_folder(), prefix=".", delete=False) as file:
-            partial = Path(file.name)
-            json.dump(entry.model_dump(mode="json"), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(_file(entry.name))
+        with temporary.directory("journal", state_folder()) as folder:
+            partial = Path(folder, "entry.json")
+            with partial.open("w") as file:
+                json.dump(entry.model_dump(mode="json"), file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.chmod(0o600)
+            partial.replace(_file(entry.name))
     except OSError as error:
-        if partial is not None:
-            partial.unlink(missing_ok=True)
         raise disk_error(state_folder(), error) or PreflightError(
             f"the journal cannot be written: {error.filename or state_folder()}: {error.strerror}",
             "give rights there, or name another folder in LOADSTONE_STATE",
@@ -99,13 +111,54 @@ def save(entry: JournalEntry) -> None:
 
 
 def load(name: str) -> JournalEntry | None:
-    """The entry of that name, if there is one."""
-    return _read(_file(name)) if _file(name).exists() else None
+    """The entry of that name, if there is one. Raises DeploymentError for one that another machine started."""
+    entry = _read(_file(name)) if _file(name).exists() else None
+    if entry is not None and entry.host != this_host():
+        raise DeploymentError(
+            f"{name} was started on {entry.host}, which shares the journal: {state_folder()}",
+            f"`loadstone down {name}` there removes it; or name another folder in LOADSTONE_STATE",
+        )
+    return entry
 
 
 def entries() -> list[JournalEntry]:
-    """All that was started and not removed, by name."""
-    return [_read(file) for file in sorted(state_folder().glob("*.json"))]
+    """All that was started on this machine and not removed, by name."""
+    found, unreadable = _all()
+    for error in unreadable.values():
+        raise error
+    return [entry for entry in found if entry.host == this_host()]
+
+
+def elsewhere() -> dict[str, str]:
+    """What other machines that share the folder started, by name, each with its machine."""
+    return {entry.name: entry.host for entry in _all()[0] if entry.host != this_host()}
+
+
+def _all() -> tuple[list[JournalEntry], dict[str, DeploymentError]]:
+    """All that can be read, and by name why others cannot."""
+    found, unreadable = [], {}
+    for file in sorted(state_folder().glob("*.json")):
+        try:
+            found.append(_read(file))
+        except DeploymentError as error:
+            unreadable[file.stem] = error
+    return found, unreadable
+
+
+@contextmanager
+def understood(entry: JournalEntry) -> Iterator[None]:
+    """While its maker reads its facts: raises DeploymentError for what another release wrote, or anyone else."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        why = f"{error.error_count()} fields are wrong" if isinstance(error, ValidationError) else str(error)
+        message = f"{_file(entry.name)}: its facts are not understood: {type(error).__name__}: {why}"
+        raise DeploymentError(message, _UNKNOWN) from error
+
+
+def sweep() -> None:
+    """Remove what killed processes left of entries that they were writing."""
+    temporary.sweep(state_folder())
 
 
 def forget(name: str) -> None:
@@ -120,18 +173,23 @@ def remove_all(names: list[str] | None = None) -> list[str]:
     What cannot be undone keeps nothing else from it. Raises what it failed by, with what was removed; InputError for a
     name that the journal does not have.
     """
-    known = {entry.name: entry for entry in entries()}
+    found, unreadable = _all()
+    known = {entry.name: entry for entry in found if entry.host == this_host()}
+    others = {entry.name: entry.host for entry in found if entry.name not in known}
     for name in names or []:
-        if name not in known:
+        if name in others:
+            there = f"`loadstone down {name}` there removes it; if that machine is no more, delete {_file(name)}"
+            raise InputError(f"{name!r} was started on {others[name]}: {there}")
+        if name not in known and name not in unreadable:
             nothing = "; nothing is deployed" if not known else did_you_mean(name, list(known))
             raise InputError(f"no deployment {name!r}{nothing}")
-    wanted = set(known) if names is None else {name for given in names for name in _belonging(given)}
+    wanted = {*known, *unreadable} if names is None else {name for given in names for name in _belonging(given)}
     # A cluster takes what is deployed in it along, and machines what is on them.
     machines = [entry.name for entry in known.values() if entry.name in wanted and "machines" in entry.facts]
     on_them = {entry.name for entry in known.values() if any(map(entry.reached_by, machines))}
     chosen = [entry for entry in known.values() if entry.name in wanted | on_them or entry.cluster in wanted]
     sentences: list[str] = []
-    failures: list[LoadstoneError] = []
+    failures: list[LoadstoneError] = [error for name, error in unreadable.items() if name in wanted]
     for entry in sorted(chosen, key=lambda entry: entry.layer == "infrastructure"):
         within = entry.cluster and (entry.cluster in wanted or entry.cluster not in known)
         if within or entry.name in on_them:
@@ -139,7 +197,8 @@ def remove_all(names: list[str] | None = None) -> list[str]:
             sentences.append(entry.name)
             continue
         try:
-            sentences += plugins.find(entry.layer, entry.implementation).undo(entry)
+            with understood(entry):
+                sentences += plugins.find(entry.layer, entry.implementation).undo(entry)
         except LoadstoneError as error:
             failures.append(error)
     if len(failures) == 1 and not sentences:
@@ -166,7 +225,7 @@ def _read(file: Path) -> JournalEntry:
         why = error.strerror if isinstance(error, OSError) else f"{error.error_count()} fields are wrong"
         raise DeploymentError(
             f"{file}: not a readable journal entry: {why}",
-            "stop what it lists by hand, then delete the file",
+            _UNKNOWN,
         ) from None
     if entry.name != file.stem:  # what is removed in the end is named by it
         raise DeploymentError(

@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import stat
 import tempfile
+import zlib
 from pathlib import Path
 
-_NAME = re.compile(r"\.?loadstone-[a-z]+-(?P<boot>[0-9a-f]{8})-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-\w+$")
+_NAME = re.compile(
+    r"\.?loadstone-[a-z]+-(?P<host>[0-9a-f]{8})-(?P<boot>[0-9a-f]{8})"
+    r"-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-\w+$"
+)
 
 
 def directory(purpose: str, parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
     """A folder of this user alone, in ``parent`` where it is given; ``purpose`` is a word in its name."""
     hidden = "." if parent is not None else ""
-    prefix = f"{hidden}loadstone-{purpose}-{_boot()}-{_namespace()}-{os.getpid()}-{_started(os.getpid())}-"
+    prefix = f"{hidden}loadstone-{purpose}-{_host()}-{_boot()}-{_namespace()}-{os.getpid()}-{_started(os.getpid())}-"
     # A program that is being ended may still write there: what is left then is swept later.
     return tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
 
@@ -23,7 +28,7 @@ def directory(purpose: str, parent: Path | None = None) -> tempfile.TemporaryDir
 def sweep(*parents: Path) -> list[Path]:
     """Remove what killed processes of this user left in ``parents``; in the folder for temporary files where none is
     given. Processes of another PID namespace, as in a container, cannot be seen from here: theirs stay until the next
-    boot. Returns what was removed."""
+    boot. Those of another machine, which shares the folder, stay. Returns what was removed."""
     removed = []
     for parent in parents or (Path(tempfile.gettempdir()),):
         for path in parent.iterdir() if parent.is_dir() else ():
@@ -36,9 +41,16 @@ def sweep(*parents: Path) -> list[Path]:
 
 def _may_live(name: re.Match[str]) -> bool:
     """Whether the process that a folder names may still run."""
+    if name["host"] != _host():
+        return True
     if name["boot"] != _boot():
         return False
     return name["namespace"] != _namespace() or name["started"] == _started(int(name["pid"]))
+
+
+def _host() -> str:
+    """The machine's name as a word of hexadecimal digits."""
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def _boot() -> str:

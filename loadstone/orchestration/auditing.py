@@ -21,7 +21,8 @@ if TYPE_CHECKING:  # the package of processes imports this module
     from loadstone.orchestration.process.commands import Command
     from loadstone.orchestration.process.share import Share
 
-_PAGE = 4096
+_LEAST_PAGE = 4096
+"""The smallest page of memory that a kernel has."""
 
 
 def audit_process(
@@ -49,7 +50,7 @@ def audit_process(
             why = standing.absent or "it is in no control group of its own"
             return [row(what="limits", wanted="in force", effective=why)]
         effective, found = limits, standing.environment
-    rows = limit_rows(replica, replica.node, command.limits, effective, share.part.unlimited_because)
+    rows = limit_rows(replica, replica.node, command.limits, effective, facts.page, share.part.unlimited_because)
     node = _node(deployment, replica.node, effective.cores or ())
     environment = _environment(replica, deployment.node(replica.node), deployment, "bare", "disk", facts, found)
     return [*rows, row(what="node", wanted=replica.node, effective=node), *environment]
@@ -76,7 +77,9 @@ def audit_container(
     if wanted.memory is None and node is not None and (effective.memory or 0) >= node.memory:
         # A kubelet limits all pods together to what its node has.
         effective = effective.model_copy(update={"memory": None})
-    rows = [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
+    page = facts.page if facts is not None else _LEAST_PAGE
+    limits = limit_rows(replica, found.node, wanted, effective, page)
+    rows = [*limits, row(what="node", wanted=on, effective=found.node)]
     if node is None or facts is None:
         return [*rows, row(what="environment", wanted=deployment.environment or "container", effective="unknown")]
     return [*rows, *_environment(replica, node, deployment, "container", files, facts, standing.environment)]
@@ -107,10 +110,12 @@ def _environment(
     return rows + guest_rows(replica, node.name, node.guest, facts, boot)
 
 
-def limit_rows(replica: Replica, node: str, wanted: NodeLimits, effective: InForce, waived: str = "") -> list[AuditRow]:
-    """CPU, memory and cores: wanted beside effective, as the kernel counts them."""
+def limit_rows(
+    replica: Replica, node: str, wanted: NodeLimits, effective: InForce, page: int, waived: str = ""
+) -> list[AuditRow]:
+    """CPU, memory and cores: wanted beside effective, as the kernel counts them; ``page``: its bytes of memory."""
     row = partial(AuditRow, replica=replica.name, node=node)
-    wanted_memory = wanted.memory // _PAGE * _PAGE if wanted.memory is not None else None
+    wanted_memory = wanted.memory // page * page if wanted.memory is not None else None
     wanted_cpu = round(wanted.cpu * PERIOD_US) / PERIOD_US if wanted.cpu is not None else None
     difference = waived if wanted.cpu is not None or wanted.memory is not None else ""
     cores = format_cores(wanted.cores)

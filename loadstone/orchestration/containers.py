@@ -143,11 +143,15 @@ class Containers(Orchestrator):
             self.prepare(lambda _sentence: None)
         chosen = [replica for replica in self.deployment.replicas if replica.store or not stores_only]
         started: list[str] = []
-        for group in start_order(chosen):
+        for group in self._groups(chosen):
             if started:
                 self._await([replica for replica in chosen if replica.service in started], time.monotonic())
             started = [*started, *group]
             self._create(started)
+
+    def _groups(self, replicas: list[Replica]) -> list[list[str]]:
+        """The services of replicas in the order in which they are started."""
+        return start_order(replicas)
 
     def _begin(self) -> None:
         there = journal.load(self.deployment.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from loadstone.model.deployment import Replica
 
@@ -19,3 +19,17 @@ def start_order(replicas: Iterable[Replica]) -> list[list[str]]:
         waits_for = replica.needs if replica.in_front or replica.image else ()
         level[replica.service] = max((level[need] + 1 for need in waits_for if need in level), default=0)
     return [[name for name in level if level[name] == number] for number in sorted(set(level.values()))]
+
+
+def moved_up(groups: list[list[str]], waits_for: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The groups, with all that services of one wait for in it, or in one before it."""
+    chosen = {name for group in groups for name in group}
+    there: dict[str, None] = {}
+    found = []
+    for group in groups:
+        new = [name for name in group if name not in there]
+        for name in new:  # which grows
+            new += [need for need in waits_for.get(name, ()) if need in chosen and need not in {*there, *new}]
+        there |= dict.fromkeys(new)
+        found.append(new)
+    return [group for group in found if group]

@@ -59,6 +59,7 @@ type Facts struct {
 	Load            float64    `json:"load"`     // average of one minute
 	Memory          uint64     `json:"memory"`
 	MemoryAvailable uint64     `json:"memory_available"`
+	Page            int        `json:"page"` // what the kernel counts memory in
 	Swap            uint64     `json:"swap"`
 	Hypervisor      Hypervisor `json:"hypervisor"`
 	Product         string     `json:"product"` // DMI's name of the machine; empty where the kernel has none
@@ -111,6 +112,7 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 		Governor:         n.governor(),
 		Memory:           bytesOf(memory.MemTotalBytes),
 		MemoryAvailable:  bytesOf(memory.MemAvailableBytes),
+		Page:             os.Getpagesize(),
 		Swap:             bytesOf(memory.SwapTotalBytes),
 		Hypervisor:       n.hypervisor(),
 		Product:          n.dmi("product_name"),

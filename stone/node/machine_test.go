@@ -18,6 +18,9 @@ func TestFacts(t *testing.T) {
 	if facts.Hostname != host || facts.Arch != runtime.GOARCH || len(facts.Boot) != 36 || facts.UID != os.Geteuid() || len(facts.CPUs) == 0 {
 		t.Errorf("%+v", facts)
 	}
+	if facts.Page != os.Getpagesize() {
+		t.Errorf("pages of %d bytes", facts.Page)
+	}
 	if facts.MemoryAvailable == 0 || facts.MemoryAvailable > facts.Memory || facts.Disks[state] == 0 || facts.Kernel == "" || facts.OS == "" {
 		t.Errorf("%+v", facts)
 	}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,3 +105,55 @@ def test_doctor_shows_names_as_they_are(say: RunCommand, host: FakeMachine, monk
     monkeypatch.setattr("loadstone.cli.doctor.inspect", lambda plan: preflight.Inspection(found, ()))
     code, text, _ = say("doctor", STUDY)
     assert code == 0 and "ok      rack[red]: 8 cores\nwarning node[/a]: swap is [on]\n" in text
+
+
+class Host(FakeMachine):
+    """One that answers nothing at all where it is lost."""
+
+    def facts(self) -> SimpleNamespace:
+        self._answer()
+        return SimpleNamespace(cpus=(0, 1), memory_available=2**33)
+
+    @property
+    def boot(self) -> str:
+        self._answer()
+        return self.name
+
+    @boot.setter
+    def boot(self, given: str) -> None:
+        """It is always its name."""
+
+
+@pytest.fixture
+def hosts(host: FakeMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Host]]:
+    """A study of three hosts, of which the second cannot be reached, and the hosts."""
+    names = ["node-1", "node-2", "node-3"]
+    machines = {name: Host(name) for name in names}
+    machines["node-2"].lost = True
+    monkeypatch.setattr(tuning, "connect", lambda name, reach: machines[name])
+    monkeypatch.setattr("loadstone.infrastructure.hosts.connect", lambda name, reach: machines[name])
+    study = tmp_path / "study.yaml"
+    inventory = tmp_path / "hosts.yaml"
+    inventory.write_text(
+        f"version: 1\nhosts: {json.dumps({name: {'address': f'10.0.0.{name[-1]}'} for name in names})}\n"
+    )
+    here, there = "{infrastructure: local}", f"{{infrastructure: hosts, inventory: {inventory}}}"
+    study.write_text(Path(STUDY).read_text().replace(here, there))
+    return str(study), machines
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_host_that_is_down_keeps_no_other_from_being_restored(
+    say: RunCommand, hosts: tuple[str, dict[str, Host]], options: tuple[str, ...]
+) -> None:
+    study, machines = hosts
+    for name in machines:
+        leave(machines[name])
+    code, text, complaint = say("restore", study, *options)
+    assert code == 3, complaint
+    assert [machine.left is None for machine in machines.values()] == [True, False, True]
+    assert complaint.count("node-2: its node has ended") == 1
+    assert "node-1:/sys/thp" in text and "node-3:/sys/thp" in text and "node-2" not in text
+    code, text, complaint = say("restore", study)
+    assert code == 3 and "node-2: its node has ended" in complaint
+    assert "nothing to restore" not in text, "what node-2 has is not known"

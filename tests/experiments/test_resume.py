@@ -10,11 +10,25 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.applications import catalogue
 from loadstone.experiments import resume, runs, sessions
+from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
 from tests.experiments.disks import Disk
-from tests.experiments.fakes import APPLICATION, SEARCH, STUDY, Begin, conduct, provenance, write_study
+from tests.experiments.fakes import (
+    APPLICATION,
+    SEARCH,
+    STUDY,
+    Begin,
+    FakeDriver,
+    FakeInfrastructure,
+    FakeOrchestrator,
+    Recorder,
+    conduct,
+    provenance,
+    write_study,
+)
 from tests.support.plans import read_plan
 
 pytestmark = pytest.mark.usefixtures("fake_layers")
@@ -35,6 +49,52 @@ def test_a_run_is_not_resumed_where_one_of_its_applications_changed(tmp_path: Pa
     where = r"applications.of application=./other.yaml scaling=baseline.workloads.get.operations.get.path \(/, now /ch"
     with pytest.raises(InputError, match=where):
         reopen(folder)
+
+
+@pytest.mark.parametrize(("then", "now"), [(["couchdb"], []), ([], ["couchdb"])])
+def test_a_run_is_not_resumed_with_other_software_in_place_of_what_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: list[str], now: list[str]
+) -> None:
+    monkeypatch.setattr(catalogue, "replaced", lambda application: then)
+    document, plan = read_plan(write_study(tmp_path, STUDY))
+    folder = runs.create(tmp_path / "results", document, plan, [], provenance())
+    reopen(folder)
+    monkeypatch.setattr(catalogue, "replaced", lambda application: now)
+    with pytest.raises(InputError, match=r"differences: .*stand_ins.*couchdb-stand-in"):
+        reopen(folder)
+
+
+class Noting(Recorder):
+    """Keeps notes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_images_of_other_content_than_before_are_noted(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, ledger = begin(STUDY)
+    apply, image = FakeOrchestrator.apply, {"reference": "loadstone/stone:4", "id": "sha256:5"}
+
+    def applying(self: FakeOrchestrator, stores_only: bool = False) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "images.json").write_text(json.dumps({"stone": image}))
+        apply(self, stores_only)
+
+    monkeypatch.setattr(FakeOrchestrator, "apply", applying)
+    recorder = Noting()
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), recorder).run()
+    assert not [note for note in recorder.notes if "image" in note]
+    shutil.rmtree(ledger.folder / "trials" / ledger.records[-1].trial_id)
+    image["id"] = "sha256:6"
+    plan, ledger = reopen(ledger.folder)
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), recorder).run()
+    text = "image stone: loadstone/stone:4 sha256:5 in earlier trials, loadstone/stone:4 sha256:6 from now on"
+    assert [note for note in recorder.notes if text in note]
+    assert text in json.dumps(json.loads((ledger.folder / "provenance.json").read_text())["warnings"])
 
 
 @pytest.mark.parametrize("text", [STUDY, SEARCH], ids=["fixed", "search"])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
 from loadstone import plugins
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import journal, temporary
 from loadstone.infrastructure.journal import JournalEntry
 from loadstone.model.errors import DeploymentError, DiskError, InputError, PreflightError
 
@@ -115,6 +118,70 @@ def test_an_entry_of_other_bytes_is_named(tmp_path: Path) -> None:
     tmp_path.joinpath("a.json").write_bytes(b"\xff\x00\xfe")
     with pytest.raises(DeploymentError, match=r"a\.json: not a readable journal entry"):
         journal.remove_all()
+
+
+def test_what_another_machine_started_in_a_shared_folder_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    deployment("a")
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "this_host", lambda: "other")
+        deployment("b")
+        assert [entry.name for entry in journal.entries()] == ["b"]
+        assert journal.elsewhere() == {"a": gethostname()}
+        with pytest.raises(InputError, match=f"'a' was started on {gethostname()}: .*there"):
+            journal.remove_all(["a"])
+        with pytest.raises(DeploymentError, match=f"a was started on {gethostname()}, .*\n.*LOADSTONE_STATE"):
+            journal.load("a")
+        assert journal.remove_all() == ["b by swarm"]
+    assert journal.elsewhere() == {}
+    assert journal.remove_all() == ["a by swarm"]
+
+
+def test_an_entry_that_is_not_understood_is_named_and_keeps_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reads(Undoes):
+        """Reads facts that another release did not write."""
+
+        @classmethod
+        def undo(cls, entry: JournalEntry) -> list[str]:
+            if entry.implementation == "swarm":
+                entry.facts["access"]["cluster"].removeprefix(entry.facts["token"])
+            return super().undo(entry)
+
+    monkeypatch.setattr(plugins, "find", lambda layer, name: Reads)
+    deployment("a")
+    tmp_path.joinpath("b.json").write_text('{"version": 2}')
+    cluster("c")
+    with pytest.raises(DeploymentError) as failed:
+        journal.remove_all()
+    remedy = "  if another release of Loadstone wrote it, use that one; else stop what it lists by hand, then delete it"
+    assert str(failed.value).splitlines() == [
+        f"{tmp_path}/b.json: not a readable journal entry: 5 fields are wrong",
+        remedy,
+        f"{tmp_path}/a.json: its facts are not understood: KeyError: 'token'",
+        remedy,
+        "removed c by namespaces",
+    ]
+    deployment("d", "gone-cluster")
+    assert journal.remove_all(["d"]) == ["d"], "what is not to be removed need not be understood"
+    with pytest.raises(DeploymentError, match=r"b\.json: not a readable"):
+        journal.remove_all(["b"])
+
+
+SAVED_AND_KILLED = """
+import os, signal
+from loadstone.infrastructure import journal
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+journal.save(journal.JournalEntry(name="a", layer="infrastructure", implementation="namespaces", folder="/"))
+"""
+
+
+def test_what_is_left_of_an_entry_that_was_being_written_is_swept(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", SAVED_AND_KILLED], check=False, timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] != ["a"]
+    with temporary.directory("journal", tmp_path) as live:  # another process writes one just now
+        journal.sweep()
+        assert {path.name for path in tmp_path.iterdir()} == {"a", Path(live).name}
 
 
 def test_a_full_disk_is_a_clear_error_and_keeps_the_entry_that_is_there(

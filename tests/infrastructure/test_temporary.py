@@ -38,7 +38,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
 
 def test_what_another_process_removes_meanwhile_is_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with temporary.directory("image", tmp_path) as live:
-        boot = Path(live).name.split("-")[2]
+        boot = Path(live).name.split("-")[3]
         old = [tmp_path / Path(live).name.replace(boot, digits) for digits in ("00000000", "00000001")]
         for folder in old:
             folder.mkdir()
@@ -48,10 +48,19 @@ def test_what_another_process_removes_meanwhile_is_no_trouble(tmp_path: Path, mo
 
 def test_a_folder_of_another_boot_is_left_over(tmp_path: Path) -> None:
     with temporary.directory("image", tmp_path) as live:
-        boot = Path(live).name.split("-")[2]
+        boot = Path(live).name.split("-")[3]
         old = tmp_path / Path(live).name.replace(boot, "00000000")
         old.mkdir()
         assert temporary.sweep(tmp_path) == [old]
+
+
+def test_a_folder_of_another_machine_that_shares_the_parent_stays(tmp_path: Path) -> None:
+    with temporary.directory("image", tmp_path) as live:
+        host, boot = Path(live).name.split("-")[2:4]
+        there = tmp_path / Path(live).name.replace(host, "0" * len(host)).replace(boot, "00000000")
+        there.mkdir()
+        assert temporary.sweep(tmp_path) == []
+        assert there.is_dir()
 
 
 @pytest.mark.root

@@ -72,8 +72,8 @@ def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> N
     entries = tree(files, FILE)["services"]
     assert (entries["web"]["entrypoint"], entries["web"]["command"]) == (["/bin/web", "--name"], ["$$HOSTNAME"])
     data, cache, *mounted = entries["web"]["volumes"]
-    assert (data, cache) == ("/data", "/cache")
-    assert {mount.split(":")[1]: files[mount.split(":")[0].removeprefix("./")] for mount in mounted} == {
+    assert [volume["target"] for volume in (data, cache)] == ["/data", "/cache"]
+    assert {mount["target"]: files[mount["source"].removeprefix("./")] for mount in mounted} == {
         "/etc/web/main.conf": "one $TWO\n",
         "/srv/main.conf": "x",
     }
@@ -81,14 +81,15 @@ def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> N
     accepted(written(tmp_path, files), FILE)
 
 
-def test_no_variable_of_the_shell_is_put_into_a_path(tmp_path: Path) -> None:
+def test_a_path_is_what_it_is_whatever_signs_are_in_it(tmp_path: Path) -> None:
     (web,) = foreign().of("web")
-    update = {"needs": (), "configs": {"/etc/$HOME.conf": "x\n"}, "volumes": ("/var/${PATH}",)}
+    update = {"needs": (), "configs": {"/etc/$HOME:1.conf": "x\n"}, "volumes": ("/var/${PATH}:a",)}
     changed = web.model_copy(update=update)
     files = Compose(foreign().model_copy(update={"replicas": (changed,)}), tmp_path).render()
     volume, mounted = tree(files, FILE)["services"]["web"]["volumes"]
-    assert (volume, mounted.partition(":")[2]) == ("/var/$${PATH}", "/etc/$$HOME.conf:ro")
-    assert mounted.partition(":")[0].removeprefix("./").replace("$$", "$") in files
+    assert volume == {"type": "volume", "target": "/var/$${PATH}:a"}
+    assert (mounted["type"], mounted["target"], mounted["read_only"]) == ("bind", "/etc/$$HOME:1.conf", True)
+    assert mounted["source"].removeprefix("./").replace("$$", "$") in files
     accepted(written(tmp_path, files), FILE)
 
 

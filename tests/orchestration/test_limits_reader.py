@@ -58,6 +58,21 @@ def test_what_cannot_be_read_is_a_mismatch_with_its_reason(reading: Standing, wh
     assert row.effective == f"starting; {why}"
 
 
+@pytest.mark.parametrize(("page", "effective"), [(4096, 10 * MIB + 8192), (2**16, 10 * MIB)])
+def test_a_limit_of_memory_is_put_in_the_pages_of_its_machine(page: int, effective: int) -> None:
+    deployment = deployed(parse(SERVICES), [two_nodes()[0], worker()])
+    wanted = deployment.of("geo")[0]
+    wanted = wanted.model_copy(update={"resources": wanted.resources.model_copy(update={"memory": 10 * MIB + 8195})})
+    there = facts().model_copy(update={"page": page})
+
+    def memory(limit: int) -> AuditRow:
+        limits = InForce(cpu=wanted.resources.cpu, memory=limit, cores=(0, 1))
+        rows = audit_container(replica(), wanted, deployment, standing(limits, used()), there, "volume")
+        return next(row for row in rows if row.what == "memory")
+
+    assert memory(effective).ok and not memory(effective - page).ok
+
+
 def test_a_replica_has_the_cores_that_its_node_has_for_containers() -> None:
     node = worker(cores=(0, 1)).model_copy(update={"reach": Reach(transport="exec", options={})})
     deployment = deployed(parse(SERVICES), [two_nodes()[0], node])

@@ -13,9 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loadstone.applications import catalogue
+from loadstone.infrastructure.base import Say
 from loadstone.model.application import Application, Resources
 from loadstone.model.cluster import Node, Reach
-from loadstone.model.deployment import Deployment
+from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.study import Settings
 from loadstone.orchestration.nomad import Nomad, capacity, hcl, templates
 from loadstone.orchestration.resolve import resolve
@@ -163,6 +164,39 @@ def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_pat
     assert [(port["Label"], port["Value"]) for port in api] == [("http_alt", 8080)]  # known to who needs it
     assert "Networks" not in read["job"]["TaskGroups"][0] or not read["job"]["TaskGroups"][0]["Networks"]
     assert not read["job"]["TaskGroups"][0]["Services"]
+
+
+class Starting(Nomad):
+    """Without a cluster: a replica starts once Consul knows all that its files list, which are those created."""
+
+    groups: list[list[str]]
+
+    def prepare(self, say: Say) -> None:
+        self.groups = []
+
+    def _create(self, services: list[str]) -> None:
+        self.groups.append(services)
+
+    def _await(self, wanted: list[Replica], started: float) -> None:
+        for replica in wanted:
+            texts = "".join(template.text for template in templates.templates(self.deployment, replica))
+            waits_for = re.findall(r'waits-for/test-([\w-]+)"', texts)
+            assert set(waits_for) <= set(self.groups[-1]), f"{replica.name} waits for what is not created yet"
+
+
+def test_images_that_call_each_other_are_created_together() -> None:
+    text = IMAGES.replace('api:2"}, ports: {http-alt: 8080},', 'api:2"}, ports: {http-alt: 8080}, calls: [web, tail],')
+    tail = '  tail: {tier: logic, runs: {image: "tail:1"}, ports: {http: 81}, needs: [web]}\n'
+    for images, groups in (
+        (IMAGES, [["cache", "job"], ["cache", "job", "api"], ["cache", "job", "api", "web"]]),
+        (
+            text.replace("workloads:", f"{tail}workloads:"),
+            [["cache", "job"], ["cache", "job", "api", "web", "tail"]],
+        ),
+    ):
+        starting = Starting(deployment(parse(images)), Path("nowhere"))
+        starting.apply()
+        assert starting.groups == groups
 
 
 def evaluated(text: str) -> str:

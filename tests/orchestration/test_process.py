@@ -268,7 +268,7 @@ def test_removing_by_name(stores: Process) -> None:
 def test_a_broken_journal_entry_names_its_file(own_folders: Path) -> None:
     journal.state_folder().mkdir(parents=True)
     (journal.state_folder() / "x.json").write_text("{}")
-    with pytest.raises(DeploymentError, match=r"x\.json: not a readable journal entry.*\n.*delete the file"):
+    with pytest.raises(DeploymentError, match=r"x\.json: not a readable journal entry.*\n.*delete it"):
         journal.entries()
 
 

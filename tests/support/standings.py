@@ -53,6 +53,7 @@ def facts(guest: bool = False, boot: str = "b007", namespaces: Mapping[str, Owne
         load=0.0,
         memory=2**33,
         memory_available=2**33,
+        page=4096,
         swap=0,
         hypervisor=Hypervisor(present=guest, name="QEMU" if guest else ""),
         product="",

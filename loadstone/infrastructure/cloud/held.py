@@ -71,7 +71,8 @@ def load(name: str) -> HeldMachines | None:
 
 def of(entry: journal.JournalEntry) -> HeldMachines:
     """What an entry holds."""
-    return HeldMachines.model_validate(entry.facts)
+    with journal.understood(entry):
+        return HeldMachines.model_validate(entry.facts)
 
 
 def save(name: str, implementation: str, held: HeldMachines) -> HeldMachines:

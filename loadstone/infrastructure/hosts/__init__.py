@@ -16,7 +16,7 @@ from loadstone.infrastructure.machines import connect, in_parallel
 from loadstone.infrastructure.software.base import Member, Software, lasting
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach, Role
-from loadstone.model.errors import DeploymentError, LoadstoneError
+from loadstone.model.errors import DeploymentError, InputError, LoadstoneError
 from loadstone.model.inventory import Inventory
 
 
@@ -56,6 +56,15 @@ class Hosts(Infrastructure):
             yield ("inventory",), f"{text} in the SSH configuration: hosts: [node-1, node-2]"
         if cluster.inventory is not None and cluster.hosts is not None:
             yield ("hosts",), "the inventory lists the hosts already; remove one of the two"
+
+    @classmethod
+    def wrong_files(cls, cluster: Cluster) -> Iterator[StudyFinding]:
+        if cluster.inventory is None:
+            return
+        try:
+            cls._read(cluster)
+        except InputError as error:
+            yield from ((("inventory",), str(each)) for each in error.problems or [error])
 
     @classmethod
     def client_machines(cls, cluster: Cluster) -> int | None:
@@ -129,6 +138,11 @@ class Hosts(Infrastructure):
             *at_managers,
             *workers,
         ]
+
+    def ways(self, software: str, managers: int) -> list[tuple[str, Reach]]:
+        hosts = self._hosts(managers)
+        here = [] if any(host.role == "client" for host in hosts) else [("client", Reach())]
+        return [*here, *((host.name, host.reach) for host in hosts)]
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         hosts = self._hosts(managers)

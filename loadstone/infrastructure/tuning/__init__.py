@@ -5,7 +5,7 @@ desk was killed: by its node when the channel ends, else by `loadstone restore` 
 """
 
 from loadstone.infrastructure.tuning.disturbing import disturbances
-from loadstone.infrastructure.tuning.machine import Tunable, distinct, failure, knob_values, on_each
+from loadstone.infrastructure.tuning.machine import Tunable, distinct, failure, knob_values, on_each, reached
 from loadstone.infrastructure.tuning.probing import inventory, preflight
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "knob_values",
     "on_each",
     "preflight",
+    "reached",
 ]

@@ -45,14 +45,21 @@ def knob_values(tuning: Tuning) -> KnobValues:
 
 def distinct(machines: Iterable[Tunable]) -> tuple[Tunable, ...]:
     """Each kernel once: emulated hosts share that of the machine that they are on. Raises ``failure``."""
-    machines = list(machines)
-    boots, errors = on_each(machines, lambda machine: machine.boot)
+    kernels, errors = reached(machines)
     if errors:
         raise failure(errors)
+    return kernels
+
+
+def reached(machines: Iterable[Tunable]) -> tuple[tuple[Tunable, ...], list[LoadstoneError]]:
+    """Each kernel once of the machines that answer, and why the others do not."""
+    machines = list(machines)
+    boots, errors = on_each(machines, lambda machine: machine.boot)
     by_boot: dict[str, Tunable] = {}
     for machine in machines:
-        by_boot.setdefault(boots[machine.name], machine)
-    return tuple(by_boot.values())
+        if machine.name in boots:
+            by_boot.setdefault(boots[machine.name], machine)
+    return tuple(by_boot.values()), errors
 
 
 def failure(errors: Sequence[LoadstoneError]) -> LoadstoneError:

@@ -90,7 +90,13 @@ class Compose(Containers):
         files = docker.config_files(first)
         service |= {
             "scale": len(replicas),
-            "volumes": [*first.volumes, *(f"./{files[path]}:{path}:ro" for path in first.configs)],
+            "volumes": [
+                *({"type": "volume", "target": path} for path in first.volumes),
+                *(
+                    {"type": "bind", "source": f"./{files[path]}", "target": path, "read_only": True}
+                    for path in first.configs
+                ),
+            ],
             "ports": [
                 self._port(first, name, number) for name, number in docker.published(self.deployment, first).items()
             ],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.model.deployment import Deployment, FoundReplica
+from loadstone.model.deployment import Deployment, FoundReplica, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.orchestration import agent
@@ -17,6 +17,7 @@ from loadstone.orchestration.containers import Containers
 from loadstone.orchestration.nomad import capacity, fixed_ports, jobs
 from loadstone.orchestration.nomad.cluster import Container, NomadCluster
 from loadstone.orchestration.nomad.templates import job_name
+from loadstone.orchestration.start_order import moved_up
 
 _SKETCHED_MHZ = 1000
 _PLACED_WITHIN_S = 60.0
@@ -65,6 +66,12 @@ class Nomad(Containers):
         return {"job": job_name(deployment.name, agent.NAME)}
 
     # Making
+
+    def _groups(self, replicas: list[Replica]) -> list[list[str]]:
+        # An image starts when Consul knows all that it may call: also those that wait for it, which Consul knows as
+        # soon as they have a node.
+        waits_for = {replica.service: replica.needs for replica in replicas if replica.image is not None}
+        return moved_up(super()._groups(replicas), waits_for)
 
     def _create(self, services: list[str]) -> None:
         agents = [agent.NAME] if agent.nodes(self.deployment) else []

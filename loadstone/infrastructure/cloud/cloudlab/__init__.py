@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 from loadstone.infrastructure.base import Terms
 from loadstone.infrastructure.cloud.cloudlab import manifest
@@ -24,6 +25,11 @@ class CloudLab(Hosts):
         if cluster.inventory is None:
             text = "infrastructure 'cloudlab' needs the manifest of your experiment; write inventory: manifest.xml"
             yield ("inventory",), text
+
+    @classmethod
+    def wrong_files(cls, cluster: Cluster) -> Iterator[StudyFinding]:
+        if cluster.inventory is not None and Path(cluster.inventory).exists():  # else the experiment is yet to start
+            yield from super().wrong_files(cluster)
 
     def terms(self, managers: int) -> Terms | None:
         found = manifest.read(str(self.cluster.inventory))

@@ -45,6 +45,8 @@ class Facts(Model):
     """Average of one minute."""
     memory: int
     memory_available: int
+    page: int
+    """Bytes that the kernel counts memory in."""
     swap: int
     hypervisor: Hypervisor
     product: str
