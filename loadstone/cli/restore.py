@@ -10,7 +10,7 @@ from loadstone.cli.app import Json, out, print_json, warn
 from loadstone.experiments import tuning
 from loadstone.experiments.plan import Plan, read_plans
 from loadstone.experiments.provisioning import ways_of
-from loadstone.infrastructure.machines import this_machine
+from loadstone.infrastructure.machines import MachineLost, this_machine
 from loadstone.infrastructure.tuning import failure
 from loadstone.model.document import Document
 from loadstone.model.records.node.tuning import Restored
@@ -53,10 +53,10 @@ def _show(restored: dict[str, Restored]) -> None:
 
 
 def recover(plan: Plan) -> None:
-    """Restore what a killed run left, before a run starts. Raises PreflightError where that run is still active;
-    DeploymentError where a machine does not answer."""
+    """Restore what a killed run left, before a run starts. Raises PreflightError where that run is still active.
+    Machines that do not answer are left to the preflight, which names them as the inventory does."""
     restored, errors = tuning.recover(tuning.machines_at(ways_of(plan))[0])
     for name, found in restored.items():
         warn(tuning.sentence(name, found))
-    if errors:
-        raise failure(errors)
+    if known := [error for error in errors if not isinstance(error, MachineLost)]:
+        raise failure(known)

@@ -64,7 +64,8 @@ class Hosts(Infrastructure):
         try:
             cls._read(cluster)
         except InputError as error:
-            yield from ((("inventory",), str(each)) for each in error.problems or [error])
+            texts = [str(problem) for problem in error.problems] or [str(error)]
+            yield from ((("inventory",), text) for text in texts)
 
     @classmethod
     def client_machines(cls, cluster: Cluster) -> int | None:

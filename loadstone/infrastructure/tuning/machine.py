@@ -80,6 +80,7 @@ def on_each(
     for name, future in running:
         try:
             answers[name] = future.result()
-        except LoadstoneError as error:
-            errors.append(error)
+        except LoadstoneError as error:  # of a machine that was never reached it names the login only
+            named = error.message.startswith(f"{name}: ")
+            errors.append(error if named else type(error)(f"{name}: {error.message}", error.remedy))
     return answers, errors
