@@ -95,12 +95,12 @@ def within(here: Sequence[PublishedRow]) -> str:
     both = [(row.ratio_low, row.ratio_high) for row in here]
     ratios = [end for low, high in both if low is not None and high is not None for end in (low, high)]
     open_ = sum((low is None) != (high is None) for low, high in both)
-    one = len(set(map(_value, here))) == 1
+    single = len(set(map(_value, here))) == 1
     found = ""
     if ratios:
         least, most = format.number(min(ratios)), format.number(max(ratios))
-        found = f", at **{least}**{f' to **{most}**' if most != least else ''} times {'it' if one else 'them'}"
-    return found + (f"; of {'it' if one else open_} only a bound is known" if open_ else "")
+        found = f", at **{least}**{f' to **{most}**' if most != least else ''} times {'it' if single else 'them'}"
+    return found + (f"; of {'it' if single else open_} only a bound is known" if open_ else "")
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def test_a_frequency_is_the_mean_of_all_cpus():
 
 
 def _silent(metric: str) -> list[made.Reading]:
-    """Of one CPU there are no numbers."""
+    """All readings; those of one CPU are no numbers."""
     every = list(made.rich(0.5))
     quiet = next(reading for reading in every if reading[0] == "worker-1" and reading[2] == metric)
     return [reading if reading != quiet else (*reading[:3], float("nan"), 0.0) for reading in every]
