@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from loadstone.analysis.distribution_rows import LevelDistanceRow, RangeRow
-from loadstone.analysis.published.matching import conditions
+from loadstone.analysis.published.matching import SOFTWARE, conditions
 from loadstone.analysis.published.quantities import CLIENTS, LATENCIES, Ours, measured
 from loadstone.analysis.reproduction_rows import BestFitPercentileRow, BestFitRow
 from loadstone.analysis.run import RunFolder
@@ -20,7 +20,7 @@ from loadstone.model.claim import Claim
 from loadstone.model.messages import brief
 from loadstone.model.papers import Published
 
-Answer = Literal["confirmed", "contradicted", "cannot tell"]
+Answer = Literal["confirmed", "contradicted", "cannot tell", "not tested"]
 
 
 class ClaimRow(TableRow, name="claims"):
@@ -49,13 +49,13 @@ _DISTANCES = {"anderson_darling": "ad", "kolmogorov_smirnov": "ks"}
 def judge(
     run: RunFolder, treatments: Sequence[TreatmentSummary], claims: Iterable[Claim], spans: Spans = MappingProxyType({})
 ) -> list[ClaimRow]:
-    """A row for each treatment that a claim is about, and each that it is compared with; none where neither ran."""
-    treatments = [treatment for treatment in treatments if treatment.timed]
+    """A row for each treatment that a claim is about, and each that it is compared with; where there are none, one that
+    is not tested."""
     settings = {treatment.id: conditions(run, treatment) for treatment in treatments}
 
-    def having(levels: dict[str, Any]) -> list[TreatmentSummary]:
+    def having(levels: dict[str, Any], timed: bool = True) -> list[TreatmentSummary]:
         wanted = {name: brief(level) for name, level in levels.items() if name != CLIENTS}
-        return [treatment for treatment in treatments if wanted.items() <= settings[treatment.id].items()]
+        return [each for each in treatments if each.timed == timed and wanted.items() <= settings[each.id].items()]
 
     def value(claim: Claim, treatment: TreatmentSummary, levels: dict[str, Any]) -> Ours:
         if claim.span is not None:
@@ -63,8 +63,9 @@ def judge(
             return spans.get((treatment.label, claim.span, claim.measure), missing)
         return measured(run, treatment, _entry(claim, levels), ())
 
-    rows = []
+    rows: list[ClaimRow] = []
     for claim in claims:
+        found = len(rows)
         others = claim.above if claim.above is not None else claim.below
         for treatment in having(claim.of):
             ours = value(claim, treatment, claim.of)
@@ -76,6 +77,9 @@ def judge(
                 same = other is treatment and claim.of.get(CLIENTS) == others.get(CLIENTS)
                 if not same and _rest(treatment, varied) == _rest(other, varied):
                     rows.append(_beside(claim, treatment, ours, other, value(claim, other, others)))
+        if len(rows) == found:
+            software = any(having(levels, timed=False) for levels in (claim.of, *([others] if others else [])))
+            rows.append(_not_tested(claim, others, SOFTWARE if software else "no such treatment"))
     return rows
 
 
@@ -116,6 +120,8 @@ def answer(rows: Sequence[ClaimRow]) -> Answer:
     found = {row.answer for row in rows}
     if "contradicted" in found:
         return "contradicted"
+    if found == {"not tested"}:
+        return "not tested"
     return "confirmed" if found == {"confirmed"} else "cannot tell"
 
 
@@ -143,6 +149,28 @@ def _beside_numbers(claim: Claim, treatment: TreatmentSummary, ours: Ours) -> Cl
         elif ours.high < at_least or ours.low > at_most:
             found = "contradicted"
     return _row(claim, treatment, ours, found, None, Ours(low=low, high=high), ours.why)
+
+
+def _not_tested(claim: Claim, others: dict[str, Any] | None, why: str) -> ClaimRow:
+    low, high = claim.between or (None, None)
+    return ClaimRow(
+        claim=claim.text,
+        measure=claim.measure,
+        treatment=_given(claim.of),
+        value=None,
+        low=None,
+        high=None,
+        other=None if others is None else _given(others),
+        other_value=None,
+        other_low=low,
+        other_high=high,
+        answer="not tested",
+        why=why,
+    )
+
+
+def _given(levels: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={brief(level)}" for name, level in levels.items()) or "any"
 
 
 def _entry(claim: Claim, levels: dict[str, Any]) -> Published:

@@ -141,7 +141,13 @@ def _write(file: Path, pieces: Iterable[str]) -> None:
 def _data(chosen: _Chosen, found: TraceAnalysis) -> dict[str, Any]:
     tables = {name: getattr(found, name).to_pylist() for name in _TABLES}
     trial = chosen.trial.trial_id if chosen.trial is not None else None
-    return {"file": str(chosen.file), "trial": trial, "health": asdict(found.health), **tables}
+    return {
+        "file": str(chosen.file),
+        "trial": trial,
+        "health": asdict(found.health),
+        "errors": found.spans.errors,
+        **tables,
+    }
 
 
 def _show(chosen: _Chosen, found: TraceAnalysis) -> None:
@@ -162,7 +168,8 @@ def _show(chosen: _Chosen, found: TraceAnalysis) -> None:
 def _doubts(chosen: _Chosen, found: TraceAnalysis) -> list[str]:
     counted = chosen.spans or SpanCounts()
     lost = {meaning: getattr(counted, name) for name, meaning in _LOST.items()}
-    doubts = [f"{meaning}: {count:,}" for meaning, count in lost.items() if count]
+    doubts = [f"the file has an error of Jaeger: {error}" for error in found.spans.errors]
+    doubts += [f"{meaning}: {count:,}" for meaning, count in lost.items() if count]
     for name, meaning in _ODD.items():
         if count := getattr(found.health, name):
             doubts.append(f"{meaning}: {count:,}")

@@ -12,6 +12,7 @@ from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
 from loadstone.experiments import client_machines, expressible, external, load_files, misfits, neighbours, splitting
+from loadstone.experiments.claimed import refuse_untestable
 from loadstone.experiments.scales import scale_of
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model import address, factors, parts
@@ -362,6 +363,7 @@ def read_plans(
 
     ``overrides`` are those of ``--set``, applied last. Raises InputError with what is wrong in any of them.
     """
+    refuse_untestable(document)
     for assignment in overrides:  # also now: the infrastructure may decide the scale
         document.override(assignment)
     found, problems, load = {}, [], _loader(document)

@@ -26,6 +26,12 @@ def abridged(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + rest
 
 
+def by_number(text: str) -> list[tuple[float, str]]:
+    """What texts are sorted by so that ``workers=2`` is before ``workers=10``."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(float(part), "") if place % 2 else (0.0, part) for place, part in enumerate(parts)]
+
+
 def plural(quantity: int, noun: str) -> str:
     """``1 trial``, ``2 trials``."""
     return f"{quantity:,} {noun}" + ("" if quantity == 1 else "s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import get_args
 
 from pydantic import ValidationError
 
@@ -30,9 +31,7 @@ def gather(content: Content) -> Section | None:
     each = {claim.text: [row for row in rows if row.claim == claim.text] for claim in claims}
     answers = {text: analysis.answer(mine) for text, mine in each.items()}
     counts = Counter(answers.values())
-    found = ", ".join(
-        f"{counts[answer]} {answer}" for answer in ("confirmed", "contradicted", "cannot tell") if counts[answer]
-    )
+    found = ", ".join(f"{counts[answer]} {answer}" for answer in get_args(analysis.Answer) if counts[answer])
     return Section(
         name="claims",
         title="Claims",

@@ -86,13 +86,21 @@ def _answer(paper: papers.Paper, here: Sequence[PublishedRow], found: int, count
     values = plural(count, "published value")
     if not here:
         return f"{paper.by}: none of the {values} was measured under its settings here."
-    ratios = [end for row in here for end in (row.ratio_low, row.ratio_high) if end is not None]
-    least, most = (format.number(end) for end in (min(ratios), max(ratios))) if ratios else ("", "")
-    ranging = f", at **{least}**{f' to **{most}**' if most != least else ''} times " if ratios else ""
-    measured, times = (
-        ("was measured under its settings", "it") if found == 1 else ("were measured under their settings", "them")
-    )
-    return f"{paper.by}: **{found}** of {values} {measured} here{ranging and ranging + times}."
+    measured = "was measured under its settings" if found == 1 else "were measured under their settings"
+    return f"{paper.by}: **{found}** of {values} {measured} here{within(here)}."
+
+
+def within(here: Sequence[PublishedRow]) -> str:
+    """The least and the most times that these come to of the published; a ratio that is open at an end is counted."""
+    both = [(row.ratio_low, row.ratio_high) for row in here]
+    ratios = [end for low, high in both if low is not None and high is not None for end in (low, high)]
+    open_ = sum((low is None) != (high is None) for low, high in both)
+    single = len(set(map(_value, here))) == 1
+    found = ""
+    if ratios:
+        least, most = format.number(min(ratios)), format.number(max(ratios))
+        found = f", at **{least}**{f' to **{most}**' if most != least else ''} times {'it' if single else 'them'}"
+    return found + (f"; of {'it' if single else open_} only a bound is known" if open_ else "")
 
 
 @dataclass(frozen=True)

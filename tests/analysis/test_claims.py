@@ -70,9 +70,12 @@ def test_latencies_are_compared_at_a_load(rates: RunFolder) -> None:
     assert untried.answer == "cannot tell" and "300 req/s (tried: 100, 200)" in untried.why
 
 
-def test_a_claim_of_nothing_that_ran_has_no_rows_and_stays_open(rates: RunFolder) -> None:
-    assert judged(rates, measure="p99", at=200, of={"scaling": "horizontal"}, between=[0, 1]) == []
-    assert claims.answer([]) == "cannot tell"
+def test_a_claim_of_what_did_not_run_is_not_tested(rates: RunFolder) -> None:
+    (row,) = rows = judged(rates, measure="p99", at=200, of={"scaling": "horizontal"}, between=[0, 1])
+    assert (row.treatment, row.value, row.other, row.answer) == ("scaling=horizontal", None, None, "not tested")
+    assert row.why == "no such treatment" and claims.answer(rows) == "not tested"
+    (row,) = judged(rates, measure="p99", at=200, of={"scaling": "vertical"}, above={"scaling": "horizontal"})
+    assert (row.other, row.answer, row.why) == ("scaling=horizontal", "not tested", "no such treatment")
 
 
 def test_a_claim_needs_exactly_one_form() -> None:

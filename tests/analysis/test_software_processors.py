@@ -14,6 +14,7 @@ from loadstone.analysis.environments import percentiles
 from loadstone.analysis.history.rows import of_run
 from loadstone.analysis.placement.tables import valid
 from loadstone.analysis.published import beside
+from loadstone.analysis.published.matching import SOFTWARE
 from loadstone.analysis.reproduction import reading
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.analysis.summary import TreatmentSummary
@@ -118,7 +119,8 @@ def test_no_claim_is_judged_by_them(mixed: RunFolder) -> None:
         return claims.judge(mixed, summary.treatments(mixed), [Claim.model_validate(keys)])
 
     assert len(judged("bare")) == 1
-    assert judged("vm (emulated)") == judged("vm") == []
+    assert [(row.answer, row.why) for row in judged("vm (emulated)")] == [("not tested", SOFTWARE)]
+    assert [(row.answer, row.why) for row in judged("vm")] == [("not tested", "no such treatment")]
 
 
 def test_they_are_no_runs_of_a_placement_nor_of_a_best_fit_nor_of_a_curve(mixed: RunFolder) -> None:

@@ -108,6 +108,14 @@ def test_what_is_odd_is_reported(say: RunCommand, tmp_path: Path) -> None:
     ]
 
 
+def test_errors_in_a_file_of_jaeger_are_reported(say: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text('{"data": [], "errors": [{"code": 500, "msg": "storage is slow"}]}')
+    code, text, complaint = say(tmp_path / "one.json")
+    assert code == 0 and text == "0 traces, 0 spans\n"
+    assert complaint.splitlines()[0] == "warning: the file has an error of Jaeger: storage is slow"
+    assert json.loads(say(tmp_path / "one.json", "--json")[1])["errors"] == ["storage is slow"]
+
+
 def test_clocks_that_were_off_are_reported(say: RunCommand, tmp_path: Path) -> None:
     file = write(tmp_path / "spans.parquet", Application(clock_ms={"geo": 50.0}).rows(20))
     assert re.fullmatch(r"warning: the clock of host-geo was \+(49|50)\S* ms off; times are corrected\n", say(file)[2])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from loadstone.analysis.history.changes import ChangePoint, changes
 from loadstone.analysis.history.rows import HistoryRow
+from loadstone.model.base import by_number
 
 _Key = tuple[str, str, str, float | None, str]
 _ORDER = ("capacity", "breaking point", "p50", "p99")
@@ -51,7 +52,7 @@ def series(rows: Sequence[HistoryRow]) -> list[RunSeries]:
     for row in rows:
         slo = row.slo if row.load is None else ""
         by_key.setdefault((row.study, row.treatment, row.quantity, row.load, slo), []).append(row)
-    keys = sorted(by_key, key=lambda key: (key[0], _ORDER.index(key[2]), key[3] or 0.0, key[1]))
+    keys = sorted(by_key, key=lambda key: (key[0], _ORDER.index(key[2]), key[3] or 0.0, by_number(key[1])))
     return [_series(key, by_key[key]) for key in keys]
 
 

@@ -125,11 +125,11 @@ def _parts(
     of_nodes = nodes.nodes(observed, measured)
     of_replicas = replicas.replicas(observed, measured, readings)
     domains, traffic = power.power(observed, measured), network.network(observed, measured)
-    energy, between = power.energy(domains, throughput), network.between(traffic, throughput)
+    energy, between = power.energy(domains, throughput, observed), network.between(traffic, throughput, observed)
     yield NodeRow, of_nodes
     yield GuestRow, guests.guests(of_nodes, measured)
     yield ReplicaRow, of_replicas
-    yield ServiceRow, replicas.services(of_replicas)
+    yield ServiceRow, replicas.services(of_replicas, observed)
     yield CstateRow, power.cstates(observed, measured)
     yield PowerRow, domains
     yield EnergyRow, [energy] if energy else []

@@ -49,8 +49,8 @@ def network(observed: Observed, measured: WindowValues) -> list[NetworkUse]:
     return [*_emulated(observed, measured), *_real(observed, measured)]
 
 
-def between(rows: Iterable[NetworkUse], throughput: float | None) -> BetweenUse | None:
-    """What went between workers; None where the traffic of client and managers is not known.
+def between(rows: Iterable[NetworkUse], throughput: float | None, observed: Observed) -> BetweenUse | None:
+    """What went between workers; None where the traffic of any of them, of client or managers is not known.
 
     Client and managers speak to each other little while a trial is measured; that little is taken for traffic of
     workers that left them, so this is a lower bound.
@@ -60,7 +60,9 @@ def between(rows: Iterable[NetworkUse], throughput: float | None) -> BetweenUse 
         by_role.setdefault(row.role, []).append(row)
     workers, others = by_role.pop("worker", []), [row for some in by_role.values() for row in some]
     sent = total(row.sent_bytes_per_s for row in workers)
-    if sent is None or len(workers) < 2 or "client" not in by_role:
+    counted = {row.node for some in (workers, others) for row in some}
+    wanted = {name for name, node in observed.nodes.items() if node.role in ("worker", "manager") and name != HOST}
+    if sent is None or len(workers) < 2 or "client" not in by_role or not wanted <= counted:
         return None
     elsewhere = total(row.received_bytes_per_s for row in others)
     if elsewhere is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from loadstone.analysis.known import total
+from loadstone.analysis.known import mean_of_all, total
 from loadstone.analysis.metrics.windows import WindowValues
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.model.records.observed import Observed
@@ -123,9 +123,7 @@ def _machine(observed: Observed, measured: WindowValues, name: str, shared: list
             change = total(changes)
             moved[column] = None if change is None else change / measured.seconds
     clock = measured.get(name, "node", "clock_offset_seconds").mean
-    frequency = [
-        value.mean for _, value in measured.subjects(name, "cpu:", "frequency_hertz") if value.mean is not None
-    ]
+    frequency = mean_of_all(value.mean for _, value in measured.subjects(name, "cpu:", "frequency_hertz"))
     readings, skipped = measured.readings.get(name, (0, 0))
     return NodeUse(
         node=title(observed, name),
@@ -140,7 +138,7 @@ def _machine(observed: Observed, measured: WindowValues, name: str, shared: list
         **{column: measured.rate(name, "node", metric) for column, metric in _PER_S.items()},
         **moved,
         clock_offset_ms=None if clock is None else 1000 * clock,
-        frequency_ghz=sum(frequency) / len(frequency) / 1e9 if frequency else None,
+        frequency_ghz=None if frequency is None else frequency / 1e9,
         readings=readings,
         skipped=skipped,
     )

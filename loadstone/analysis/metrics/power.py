@@ -75,15 +75,16 @@ def cstates(observed: Observed, measured: WindowValues) -> list[CstateUse]:
             cpu, _, state = subject.partition("/")
             entered = measured.get(node, f"cpu:{subject}", "cstate_transitions_total").change
             by_state.setdefault(state, {})[cpu] = (value.change, entered)
+        every = len(set().union(*by_state.values()))
         found: list[tuple[str, int, float | None, float | None]] = []
         for state in sorted(by_state, key=_depth):
             cpus = by_state[state].values()
             spent, entered = (total(counted[i] for counted in cpus) for i in (0, 1))
-            share = None if spent is None else spent / (len(cpus) * measured.seconds)
+            share = None if spent is None else spent / (every * measured.seconds)
             found.append((state, len(cpus), share, None if entered is None else entered / measured.seconds))
         if found:
             idle = total(share for _, _, share, _ in found)
-            found.append((ACTIVE, max(map(len, by_state.values())), None if idle is None else max(0.0, 1 - idle), None))
+            found.append((ACTIVE, every, None if idle is None else max(0.0, 1 - idle), None))
         name, replicas = title(observed, node), under_test(observed, node)
         rows += [
             CstateUse(node=name, replicas=replicas, state=state, cpus=count, share=share, transitions_per_s=per_s)
@@ -113,16 +114,17 @@ def kind(domain: str) -> str:
     return re.sub(r"-\d+$", "", domain.rpartition("/")[2])
 
 
-def energy(rows: Iterable[PowerUse], throughput: float | None) -> EnergyUse | None:
-    """The power and energy of all nodes with replicas; None without any such counter."""
+def energy(rows: Iterable[PowerUse], throughput: float | None, observed: Observed) -> EnergyUse | None:
+    """The power and energy of all nodes with replicas; None where any of them has no such counter."""
     tested = [row for row in rows if row.replicas]
     package, core, dram = (total(row.watts for row in tested if row.kind == k) for k in ("package", "core", "dram"))
-    nodes = len({row.node for row in tested if row.kind == "package"})
-    if not nodes:
+    counted = {row.node for row in tested if row.kind == "package"}
+    known = [{name, *node.shared_by} for name, node in observed.nodes.items() if title(observed, name) in counted]
+    if not counted or not {replica.node for replica in observed.replicas.values()} <= set().union(*known):
         return None
     watts = total([package, dram] if any(row.kind == "dram" for row in tested) else [package])
     return EnergyUse(
-        nodes=nodes,
+        nodes=len(counted),
         package_watts=package,
         core_watts=core,
         dram_watts=dram,

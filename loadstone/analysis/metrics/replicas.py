@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from loadstone.analysis.known import mean_of_all, total
 from loadstone.analysis.metrics.nodes import MetricRow
@@ -113,17 +114,24 @@ def _exactly(row: ReplicaUse, reading: Reading) -> ReplicaUse:
     )
 
 
-def services(rows: Iterable[ReplicaUse]) -> list[ServiceUse]:
-    """By service what its replicas did together."""
+def services(rows: Iterable[ReplicaUse], observed: Observed) -> list[ServiceUse]:
+    """By service what all its replicas did together, those that were not recorded included."""
     by_service: dict[str, list[ReplicaUse]] = {}
     for row in rows:
         by_service.setdefault(row.service, []).append(row)
-    return [_service(service, mine) for service, mine in by_service.items()]
+    every: dict[str, list[ObservedReplica]] = {}
+    for replica in observed.replicas.values():
+        every.setdefault(replica.service, []).append(replica)
+    return [_service(mine, every.get(service, [])) for service, mine in by_service.items()]
 
 
-def _service(service: str, mine: list[ReplicaUse]) -> ServiceUse:
+def _service(mine: list[ReplicaUse], every: list[ObservedReplica]) -> ServiceUse:
+    if len(mine) < len(every):
+        nothing: dict[str, Any] = {field.name: None for field in fields(_Use)}
+        place = {"replicas": len(every), "nodes": len({replica.node for replica in every})}
+        return ServiceUse(service=mine[0].service, tier=mine[0].tier, **place, **nothing)
     return ServiceUse(
-        service=service,
+        service=mine[0].service,
         tier=mine[0].tier,
         replicas=len(mine),
         nodes=len({row.node for row in mine}),

@@ -16,7 +16,7 @@ from loadstone.model.records.run_files import PlannedTreatment, StudyFile
 
 STAND_INS = "stand-ins"
 """The setting that no published value has: what ran in place of other software."""
-_SOFTWARE = "its processors were software (tcg), on which nothing is measured"
+SOFTWARE = "its processors were software (tcg), on which nothing is measured"
 
 
 class PublishedRow(TableRow, name="published"):
@@ -67,7 +67,7 @@ def beside(
         for treatment in fitting:
             rows.append(_row(entry, treatment.label, measured(run, treatment, entry, best_fits, systems)))
         if not fitting:
-            why = entry.why or (_SOFTWARE if software else _why_not(entry, settings))
+            why = entry.why or (SOFTWARE if software else _why_not(entry, settings))
             rows.append(_row(entry, None, Ours(why=why)))
     return rows
 

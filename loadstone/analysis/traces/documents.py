@@ -26,6 +26,8 @@ NEVER_ENDED = "never ended"
 _CODES = {"UNSET": 0, "OK": 1, "ERROR": ERROR}
 _PEERS = ("db.system.name", "db.system", "messaging.system", "server.address")
 """Where a call does not name its peer, as ``stone spans`` takes it."""
+_SCOPES = ("scopeSpans", "instrumentationLibrarySpans")
+"""Where OTLP has the spans of a resource: the second one up to release 0.18, of 2022."""
 _OTHER_SIGNALS = ("resourceMetrics", "resourceLogs", "resourceProfiles")
 _GZIP = b"\x1f\x8b"
 _FARTHEST = 2**62
@@ -41,7 +43,7 @@ def is_document(file: Path) -> bool:
 
 
 def columns(file: Path) -> dict[str, Any]:
-    """The columns of the spans: those of ``reading.SCHEMA``, and the trace's id as ``high`` and ``low``.
+    """The columns of the spans: those of ``reading.SCHEMA``, and the trace's id as ``high`` and ``low``; ``errors``.
 
     A span without valid ids has a trace's id of zeros, a time that is no time a negative one: both are left out later.
     Raises InputError with the file and the place in it for what is no such document.
@@ -92,6 +94,7 @@ class _Columns:
         self.numbers |= {name: array("B") for name in self._SMALL}
         self.codes = {name: array("i") for name in self._TEXTS}
         self.known: dict[str, dict[str, int]] = {name: {} for name in self._TEXTS}
+        self.errors: list[str] = []
 
     def add(self, trace: int, id: int, start: int, duration: int, texts: dict[str, Any], **numbers: int) -> None:
         trace = trace if id else 0
@@ -110,7 +113,7 @@ class _Columns:
         for name, codes in self.codes.items():  # a text may have half a character, which cannot be printed
             names = (text.encode("utf-8", "replace").decode() for text in self.known[name])
             raw[name] = Codes(np.array(codes, np.int32), tuple(names))
-        return raw
+        return raw | {"errors": tuple(self.errors)}
 
 
 def _document(document: Any, where: str, into: _Columns) -> None:
@@ -122,6 +125,8 @@ def _document(document: Any, where: str, into: _Columns) -> None:
     if "resourceSpans" in document:
         _otlp(document, where, into)
     elif "data" in document:
+        errors = document.get("errors") or []
+        into.errors += map(_error, errors if isinstance(errors, list) else [errors])
         for place, trace in _listed(document, "data", where):
             _jaeger(trace, place, into)
     elif "spans" in document:
@@ -159,6 +164,14 @@ def _jaeger(trace: Object, where: str, into: _Columns) -> None:
         )
 
 
+def _error(given: Any) -> str:
+    """One of Jaeger's structured errors, as text."""
+    if not isinstance(given, dict) or not given.get("msg"):
+        return _what(given)
+    trace = f" (trace {given['traceID']})" if given.get("traceID") else ""
+    return f"{given['msg']}{trace}".encode("utf-8", "replace").decode()
+
+
 def _process(process: Object) -> Object:
     tags = _values(process.get("tags"))
     host = tags.get("host.name") or tags.get("hostname")
@@ -182,9 +195,10 @@ def _otlp(request: Object, where: str, into: _Columns) -> None:
             "replica": known.get("service.instance.id") or host,
             "host": host,
         }
-        for scope, of_scope in _listed(of_resource, "scopeSpans", place):
-            for at, span in _listed(of_scope, "spans", scope):
-                _otlp_span(span, at, texts, into)
+        for name in _SCOPES:
+            for scope, of_scope in _listed(of_resource, name, place):
+                for at, span in _listed(of_scope, "spans", scope):
+                    _otlp_span(span, at, texts, into)
 
 
 def _otlp_span(span: Object, where: str, texts: Object, into: _Columns) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,10 @@ def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Sp
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{file}: cannot be read as spans: {reason}; record them again with `stone spans`") from None
+    errors = raw.pop("errors", ())
     unusable = _leave_out(raw)
     _sort(raw)
-    return _linked(raw, unusable, from_ns, to_ns)
+    return replace(_linked(raw, unusable, from_ns, to_ns), errors=errors)
 
 
 def _parquet(file: Path) -> dict[str, Any]:

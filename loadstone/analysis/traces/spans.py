@@ -97,6 +97,8 @@ class SpanColumns:
     duration_ns: Ints
     """-1: never ended."""
     health: Health
+    errors: tuple[str, ...] = ()
+    """What Jaeger stated in the file that it could not give."""
 
     def __len__(self) -> int:
         return len(self.span_id)
@@ -129,6 +131,7 @@ class SpanColumns:
             root=moved[self.root[traces]],
             parent=np.where(parent >= 0, moved[parent], np.int32(-1)),
             health=health,
+            errors=self.errors,
             **kept,
         )
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from loadstone.analysis.metrics.clock_errors import ClockErrorRow
+from loadstone.model.base import by_number
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.names import LINES
@@ -25,7 +26,7 @@ def errors(content: Content) -> Figure | None:
     worst: dict[str, float] = {}
     for row in rows:
         worst[row.node] = max(worst.get(row.node, 0.0), row.error_us)
-    nodes = sorted(sorted(worst, key=lambda node: -worst[node])[:MOST])
+    nodes = sorted(sorted(worst, key=lambda node: -worst[node])[:MOST], key=by_number)
     first = rows[0].time_s
     figure, [axes] = style.panels([""], 1)
     for place, node in enumerate(nodes):

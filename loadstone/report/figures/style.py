@@ -159,8 +159,9 @@ def legend(figure: Figure, handles: Sequence[Any]) -> None:
     if not handles:
         return
     room = figure.get_figwidth() - 0.1
-    for handle in handles:
-        handle.set_label(texts.wrapped(handle.get_label(), room - texts.HANDLE, "legend.fontsize"))
+    labels = texts.shortened([handle.get_label() for handle in handles], room - texts.HANDLE, "legend.fontsize")
+    for handle, label in zip(handles, labels, strict=True):
+        handle.set_label(texts.wrapped(label, room - texts.HANDLE, "legend.fontsize"))
     columns = texts.columns([handle.get_label() for handle in handles], room, most=5)
     by_column = [handle for column in range(columns) for handle in handles[column::columns]]
     lines = -(-len(handles) // columns) - 1
@@ -261,6 +262,7 @@ def settle(figure: Figure) -> None:
     """
     engine = figure.get_layout_engine()
     if engine is not None:
+        texts.shorten(figure)
         engine.execute(figure)
         if texts.settle(figure):
             engine.execute(figure)

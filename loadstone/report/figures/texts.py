@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import radians, sin
 from typing import Literal
 
 import matplotlib
@@ -14,12 +15,17 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 
-Setting = Literal["axes.titlesize", "axes.labelsize", "legend.fontsize"]
+from loadstone.report.figures.shortening import fitted
+
+Setting = Literal["axes.titlesize", "axes.labelsize", "legend.fontsize", "xtick.labelsize"]
 HANDLE = 0.45
 """Inches of a legend's line or patch with the space around it."""
 _APART = 3.0
 """Points between two labels of an axis."""
 _TURNED = 40
+_MOST_LINES = 3
+_ACROSS, _UP = 0.5, 0.4
+"""How much of a panel's width and of its height the names of its ticks may take."""
 
 
 def size(setting: Setting) -> float:
@@ -62,6 +68,16 @@ def _cut(word: str, room: float, setting: Setting, bold: bool) -> str:
     return f"{word}..."
 
 
+def shortened(given: Sequence[str], room: float, setting: Setting, bold: bool = False) -> list[str]:
+    """The texts; if one takes many lines of ``room`` inches, or a word of it more than one, all are shortened."""
+
+    def fits(text: str) -> bool:
+        fitting = all(inches(word, setting, bold) <= 0.9 * room for word in text.split())  # hinted ones are wider
+        return fitting and wrapped(text, room, setting, bold).count("\n") < _MOST_LINES
+
+    return fitted(given, fits)
+
+
 def columns(labels: Sequence[str], room: float, most: int) -> int:
     """How many columns of a legend fit into ``room`` inches, filled row by row."""
     gap = matplotlib.rcParams["legend.columnspacing"] * size("legend.fontsize") / 72
@@ -72,13 +88,52 @@ def columns(labels: Sequence[str], room: float, most: int) -> int:
     return 1
 
 
+def shorten(figure: Figure) -> None:
+    """Shorten titles and names of ticks before a figure is laid out: long ones would leave its panels no room."""
+    _titles_shortened(figure)
+    for axes in figure.axes:
+        grid = axes.get_subplotspec()
+        rows, across = grid.get_gridspec().get_geometry() if grid is not None else (1, 1)
+        rooms = {
+            axes.xaxis: _UP * figure.get_figheight() / rows / sin(radians(_TURNED)),
+            axes.yaxis: _ACROSS * figure.get_figwidth() / across,
+        }
+        for axis, room in rooms.items():
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                names = axis.get_major_formatter().format_ticks(list(axis.get_majorticklocs()))
+                if (shorter := _names(names, room)) != names:
+                    axis.set_ticklabels(shorter)
+
+
+def _names(names: Sequence[str], room: float) -> list[str]:
+    return fitted(names, lambda name: inches(name, "xtick.labelsize") <= room)
+
+
 def settle(figure: Figure) -> bool:
     """Wrap titles and labels that are longer than their panel, and turn or thin ticks that touch each other.
 
     Returns whether any changed: the figure has to be laid out again then.
     """
+    shorter = _titles_shortened(figure)
     changed = [_settled(axes) for axes in figure.axes]  # all of them, not only up to the first
-    return any(changed)
+    return shorter or any(changed)
+
+
+def _titles_shortened(figure: Figure) -> bool:
+    """Titles of all panels line by line, beside each other."""
+    titles = [axes.get_title(loc="left").split("\n") for axes in figure.axes]
+    room = min((max(axes.get_window_extent().width / 72, 1.0) for axes in figure.axes), default=0.0)
+    changed = False
+    for place in range(max(map(len, titles), default=0)):
+        having = [title for title in titles if len(title) > place]
+        for title, line in zip(
+            having, shortened([t[place] for t in having], room, "axes.titlesize", True), strict=True
+        ):
+            changed |= title[place] != line
+            title[place] = line
+    for axes, lines in zip(figure.axes, titles, strict=True):
+        axes.set_title("\n".join(lines), loc="left")
+    return changed
 
 
 def _settled(axes: Axes) -> bool:
@@ -92,7 +147,8 @@ def _settled(axes: Axes) -> bool:
 
 def _shorter(axis: Axis, room: float) -> bool:
     text = axis.get_label_text()
-    label = wrapped(text, max(room, 1.0) * 1.05, "axes.labelsize")
+    room = max(room, 1.0) * 1.05
+    label = wrapped(shortened([text], room, "axes.labelsize")[0], room, "axes.labelsize")
     axis.set_label_text(label)
     return label != text
 

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from loadstone.analysis.history import rows
+from loadstone.analysis.history.series import series
 from loadstone.analysis.run import open_run
 from tests.synthetic import Synthetic
 
@@ -38,3 +39,9 @@ def test_the_interval_of_a_latency_holds_for_as_few_repetitions_as_there_are(tmp
     error = logs.std(ddof=1) / np.sqrt(3)
     assert np.log([p99.low, p99.high]) == pytest.approx(stats.t.interval(0.95, 2, logs.mean(), error))
     assert p99.log_sd == pytest.approx(error)
+
+
+def test_series_are_in_the_order_of_the_numbers_in_their_names(tmp_path: Path) -> None:
+    (row, *_) = rows.of_run(open_run(Synthetic(rates=[200], repetitions=3).write(tmp_path)))
+    found = series([replace(row, treatment=f"cluster.workers={workers}") for workers in (10, 9, 1)])
+    assert [each.treatment for each in found] == [f"cluster.workers={workers}" for workers in (1, 9, 10)]

@@ -48,7 +48,7 @@ def test_at_a_switch_what_a_port_received_its_host_sent() -> None:
     assert by_node["worker-1"] == NetworkUse(
         node="worker-1", role="worker", received_bytes_per_s=600.0, sent_bytes_per_s=1500.0
     )
-    between = network.between(found, 100.0)
+    between = network.between(found, 100.0, observed)
     # Workers sent 2000 a second; 200 of that came to the client, and 5 to the manager.
     assert between == BetweenUse(between_bytes_per_s=1795.0, between_bytes_per_request=17.95)
 
@@ -59,7 +59,8 @@ def test_the_host_of_virtual_machines_is_no_worker() -> None:
     counters = {(name, "interface:eth0"): (100.0, 100.0) for name in observed.nodes}
     found = network.network(observed, measured(counters))
     assert [row.node for row in found] == ["a", "b", "client"]
-    assert network.between(found, None) == BetweenUse(between_bytes_per_s=50.0, between_bytes_per_request=None)
+    both = BetweenUse(between_bytes_per_s=50.0, between_bytes_per_request=None)
+    assert network.between(found, None, observed) == both
 
 
 def test_real_nodes_count_at_what_leads_off_them() -> None:
@@ -78,7 +79,7 @@ def test_real_nodes_count_at_what_leads_off_them() -> None:
         ("a", 10.0, 20.0),
         ("b", 30.0, 40.0),
     ]
-    assert network.between(found, 100.0) is None, "the client was not seen"
+    assert network.between(found, 100.0, observed) is None, "the client was not seen"
 
 
 def test_nodes_that_share_a_machine_without_a_switch_are_not_differ() -> None:
@@ -91,5 +92,13 @@ def test_nodes_that_share_a_machine_without_a_switch_are_not_differ() -> None:
 def test_a_counter_that_began_anew_leaves_no_sum(missing: str) -> None:
     ports = {"uplink": (2.0, 4.0), "worker-1": (30.0, 12.0), "worker-2": (10.0, 26.0)}
     counters: Any = {("w", f"network:switch/{port}"): both for port, both in (ports | {missing: (None, None)}).items()}
-    found = network.network(nodes(worker_1="worker", worker_2="worker", client="client"), measured(counters))
-    assert network.between(found, 1.0) is None
+    observed = nodes(worker_1="worker", worker_2="worker", client="client")
+    found = network.network(observed, measured(counters))
+    assert network.between(found, 1.0, observed) is None
+
+
+@pytest.mark.parametrize("missing", ["worker-3", "manager-1"])
+def test_a_node_that_was_not_counted_leaves_no_sum(missing: str) -> None:
+    observed = nodes(worker_1="worker", worker_2="worker", worker_3="worker", manager_1="manager", client="client")
+    counters = {(name, "interface:eth0"): (10.0, 20.0) for name in observed.nodes if name != missing}
+    assert network.between(network.network(observed, measured(counters)), 1.0, observed) is None

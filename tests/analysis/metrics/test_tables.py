@@ -91,11 +91,11 @@ def test_replicas_and_their_services():
     assert search.block_read_bytes_per_s == 0
     assert search.block_written_bytes_per_s == pytest.approx(2e5 * 0.8)
     twice = [search, replace(search, replica="search-2", node="worker-2", throttled_periods_share=0.0)]
-    (service,) = replicas.services(twice)
+    (service,) = replicas.services(twice, seen())
     assert (service.replicas, service.nodes, service.threads_after) == (2, 2, 40)
     assert service.cores == pytest.approx(2 * search.cores)
     assert service.throttled_periods_share == pytest.approx(0.25 * 0.9 / 2)
-    (service,) = replicas.services([search, replace(search, cores=None)])
+    (service,) = replicas.services([search, replace(search, cores=None)], seen())
     assert service.cores is None and service.memory_bytes == 2 * search.memory_bytes
 
 
@@ -122,22 +122,55 @@ def test_power_adds_packages_and_memory_of_nodes_with_replicas():
     everything += [("client", "power:package-0", "energy_joules_total", 0.0, 500.0)]
     rows = power.power(seen(), measured(everything))
     assert {row.kind for row in rows} == {"package", "core", "dram"}
-    found = power.energy(rows, throughput=100.0)
+    found = power.energy(rows, 100.0, seen())
     package = 2 * 28 + 60 * (0.35 + 0.125)
     dram = 2 * 3 + 6 * (0.35 + 0.125)
     assert found is not None and found.nodes == 2
     assert found.package_watts == pytest.approx(package) and found.dram_watts == pytest.approx(dram)
     assert found.watts == pytest.approx(package + dram)
     assert found.joules_per_request == pytest.approx((package + dram) / 100)
-    assert power.energy(rows, throughput=0.0).joules_per_request is None  # type: ignore[union-attr]
+    assert power.energy(rows, 0.0, seen()).joules_per_request is None  # type: ignore[union-attr]
     without = [row for row in rows if row.kind != "dram"]
-    assert power.energy(without, 100.0).watts == pytest.approx(package)  # type: ignore[union-attr]
+    assert power.energy(without, 100.0, seen()).watts == pytest.approx(package)  # type: ignore[union-attr]
+
+
+def test_power_of_some_nodes_is_not_that_of_all():
+    only = [reading for reading in made.rich(0.5) if reading[:1] + reading[2:3] != ("worker-2", "energy_joules_total")]
+    assert power.energy(power.power(seen(), measured(only)), 100.0, seen()) is None
+
+
+def test_replicas_that_were_not_recorded_leave_no_sum_of_their_service():
+    rows = [row for row in replicas.replicas(seen(), measured(list(made.rich(0.8)))) if row.service == "search"]
+    two = seen()
+    two.replicas["search-2"] = two.replicas["search-1"]
+    (service,) = replicas.services(rows, two)
+    assert (service.replicas, service.cores, service.memory_bytes, service.throttled_share) == (2, None, None, None)
+
+
+def test_a_frequency_is_the_mean_of_all_cpus():
+    row = nodes.nodes(seen(), measured(_silent("frequency_hertz")))[0]
+    assert row.node == "worker-1" and row.frequency_ghz is None
+
+
+def _silent(metric: str) -> list[made.Reading]:
+    """All readings; those of one CPU are no numbers."""
+    every = list(made.rich(0.5))
+    quiet = next(reading for reading in every if reading[0] == "worker-1" and reading[2] == metric)
+    return [reading if reading != quiet else (*reading[:3], float("nan"), 0.0) for reading in every]
+
+
+def test_a_state_that_only_some_cpus_have_is_a_share_of_the_time_of_all():
+    every = [r for r in made.rich(0.5) if not (r[1].endswith("/C6") and r[1].startswith(("cpu:2", "cpu:3")))]
+    rows = [row for row in power.cstates(seen(), measured(every)) if row.node == "worker-1"]
+    shares = {row.state: row.share for row in rows}
+    assert shares["C6"] == pytest.approx(0.54 * 0.65 / 2) and sum(shares.values()) == pytest.approx(1)
+    assert shares["C0"] == pytest.approx(0.35 + 0.54 * 0.65 / 2)
 
 
 def test_what_a_machine_lacks_is_not_there():
     poor = measured(list(made.poor(0.5)))
     assert power.cstates(seen("poor"), poor) == power.power(seen("poor"), poor) == []
-    assert power.energy([], 100.0) is None
+    assert power.energy([], 100.0, seen()) is None
 
 
 def test_processor_time_that_was_read_at_the_windows_ends_is_not_interpolated():

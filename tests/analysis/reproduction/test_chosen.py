@@ -14,9 +14,10 @@ from scipy import stats
 
 from loadstone.analysis import summary
 from loadstone.analysis.reproduction import best_fits, p_values
-from loadstone.analysis.reproduction.levels import amount
+from loadstone.analysis.reproduction.levels import amount, numeric
 from loadstone.analysis.reproduction.tables import BestFits
 from loadstone.analysis.run import open_run
+from loadstone.analysis.summary import TreatmentSummary
 from tests.distributions import write_spans
 from tests.synthetic import Synthetic
 
@@ -142,3 +143,15 @@ def test_without_a_choice_it_is_all_requests_and_an_unknown_name_is_reported(fol
 )
 def test_an_amount_is_a_single_number_with_its_unit(level: str, found: tuple[float, str] | None) -> None:
     assert amount(level) == (found if found is None else (pytest.approx(found[0]), found[1]))
+
+
+def test_levels_in_bytes_have_one_unit_of_their_factor() -> None:
+    names = ["1MiB", "512KiB", "64KiB", "1GiB"]
+    treatments = [TreatmentSummary(name, name, {"x": name}, (), None, None, (), ()) for name in names]
+    (levels,) = numeric(treatments)
+    assert [(level.text, level.amount, level.unit) for level in sorted(levels, key=lambda level: level.amount)] == [
+        ("64KiB", 64.0, "KiB"),
+        ("512KiB", 512.0, "KiB"),
+        ("1MiB", 1024.0, "KiB"),
+        ("1GiB", 2.0**20, "KiB"),
+    ]

@@ -127,7 +127,18 @@ def test_what_jaegers_api_gives_is_read(tmp_path: Path) -> None:
     assert traces.critical.on_path.tolist() == [10 * MS, 80 * MS]
 
 
-@pytest.mark.parametrize("how", ["one document", "lines", "indented", "gzip", "a list", "Jaeger's API 3"])
+def test_errors_of_jaegers_api_are_kept(tmp_path: Path) -> None:
+    errors = [{"code": 404, "msg": "trace not found", "traceID": "1f"}, {"msg": "storage is slow"}, "odd"]
+    file = tmp_path / "traces.json"
+    file.write_text(json.dumps([FROM_API | {"errors": errors}, FROM_API]))
+    found = read(file)
+    assert found.errors == ("trace not found (trace 1f)", "storage is slow", '"odd"')
+    assert found.health.traces == 1
+    file.write_text(json.dumps({"data": None, "errors": 7}))
+    assert read(file).errors == ("7",)
+
+
+@pytest.mark.parametrize("how", ["one document", "lines", "indented", "gzip", "a list", "Jaeger's API 3", "up to 2022"])
 def test_what_the_collector_writes_is_read(how: str, tmp_path: Path) -> None:
     file = tmp_path / "traces.json"
     requests = [otlp(1, ROOT, CALL), otlp(2, ROOT)]
@@ -144,6 +155,8 @@ def test_what_the_collector_writes_is_read(how: str, tmp_path: Path) -> None:
             file.write_bytes(gzip.compress(lines.encode()))
         case "a list":
             file.write_text(f" {json.dumps(requests)}")
+        case "up to 2022":  # OTLP up to 0.18
+            file.write_text(json.dumps(both).replace('"scopeSpans"', '"instrumentationLibrarySpans"'))
         case _:
             file.write_text(json.dumps({"result": both}))
     spans = read(file)
@@ -231,7 +244,21 @@ def test_damaged_files_are_refused(content: bytes, tmp_path: Path) -> None:
 
 
 KEYS = ["data", "spans", "processes", "p1", "tags", "references", "warnings", "resourceSpans", "resource", "scopeSpans"]
-KEYS += ["attributes", "key", "value", "traceID", "spanID", "traceId", "spanId", "startTime", "duration", "processID"]
+KEYS += [
+    "instrumentationLibrarySpans",
+    "errors",
+    "msg",
+    "attributes",
+    "key",
+    "value",
+    "traceID",
+    "spanID",
+    "traceId",
+    "spanId",
+    "startTime",
+    "duration",
+    "processID",
+]
 LEAVES = (
     st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats() | st.sampled_from(["", "a", "p1", "1f", "\ud800"])
 )
