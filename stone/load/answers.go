@@ -123,6 +123,7 @@ func (t *loadThread) ended(c *connection) {
 			t.broke(c, err)
 			return
 		}
+		c.answered, c.rest = true, 0
 		t.conclude(c, t.clock.now())
 	}
 	t.broke(c, request.ErrNoAnswer)
