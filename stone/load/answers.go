@@ -45,11 +45,22 @@ func (t *loadThread) flush(c *connection) bool {
 		return true
 	}
 	if errno != 0 {
-		t.broke(c, errno)
+		t.severed(c, errno)
 		return false
 	}
 	c.pending = c.pending[:copy(c.pending, c.pending[sent:])]
 	return true
+}
+
+// severed is for a connection that takes no more of its requests. If the other side has ended it, answers may have come
+// before that: to requests that went out whole, or to one that is not wanted whole (RFC 9112, 9.3 and 9.5).
+func (t *loadThread) severed(c *connection, cause unix.Errno) {
+	if cause != unix.ECONNRESET && cause != unix.EPIPE {
+		t.broke(c, cause)
+		return
+	}
+	c.pending = c.pending[:0]
+	t.receive(c, true)
 }
 
 // receive reads until the socket is empty (the events are edge-triggered).

@@ -1,7 +1,16 @@
 package load
 
 import (
+	"bufio"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/request"
 )
 
 // An answer that ends with its connection is whole: the next request opens the connection again, without a rest.
@@ -18,5 +27,61 @@ func TestAnswersThatEndWithTheirConnection(t *testing.T) {
 				t.Fatalf("%q: %d good, %v, %d connections rest", text, good, kinds, len(s.pool.resting))
 			}
 		}
+	}
+}
+
+// The answer to a request that the server does not want whole is taken, though the connection takes no more of it.
+func TestAnswerBeforeTheRequestIsWhole(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{true, false} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					_, _ = conn.Write([]byte("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno"))
+					if !ends {
+						<-over
+					}
+				}
+				_ = conn.Close() // with bytes unread: a reset
+			}
+		}()
+		s := step(t, (&server{listener: listener}).plan(t, map[string]any{"connections": 1,
+			"operations": []any{map[string]any{"name": "post", "method": "POST", "path": "/", "body": strings.Repeat("x", 32<<20)}}}))
+		c := s.send()
+		if len(c.pending) == 0 {
+			t.Fatal("the request went out whole")
+		}
+		if ends {
+			s.await(c, unix.POLLIN|unix.POLLHUP)
+		}
+		s.settle()
+		if _, kinds := s.outcomes(); !reflect.DeepEqual(kinds, map[string]int64{"status 413": 1}) || c.state == open {
+			t.Errorf("ends %v: %v", ends, kinds)
+		}
+		close(over)
+		_ = listener.Close()
+	}
+}
+
+// Who cannot send on a pipelined connection still has the answers that came before it ended.
+func TestAnswersBeforeAReset(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(conn net.Conn, path string, n int) bool { return ok(conn, path, n) && reset(conn, path, n) })
+	s := step(t, server.plan(t, map[string]any{"connections": 1, "pipelining": 2}))
+	c := s.send()
+	s.await(c, unix.POLLIN|unix.POLLHUP)
+	s.send()
+	s.settle()
+	if good, kinds := s.outcomes(); good != 1 || !reflect.DeepEqual(kinds, map[string]int64{request.ErrNoAnswer.Error(): 1}) {
+		t.Errorf("%d good, %v", good, kinds)
 	}
 }

@@ -192,7 +192,7 @@ func (t *loadThread) start(c *connection, r *rendered, now int64) {
 		case errno == 0 || errno == unix.EAGAIN:
 			c.pending = append(c.pending[:0], r.data[max(sent, 0):]...)
 		default:
-			t.broke(c, errno)
+			t.severed(c, errno)
 			return
 		}
 	}
