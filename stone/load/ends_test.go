@@ -85,3 +85,27 @@ func TestAnswersBeforeAReset(t *testing.T) {
 		t.Errorf("%d good, %v", good, kinds)
 	}
 }
+
+// A request of which nothing could be sent, since the connection was reset after its last answer, goes over a new one.
+func TestResetBetweenRequests(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := serve(t, func(conn net.Conn, path string, n int) bool {
+		good := ok(conn, path, n)
+		if n > 0 {
+			return good
+		}
+		<-release
+		return reset(conn, path, n)
+	})
+	s := step(t, server.plan(t, map[string]any{"connections": 1}))
+	c := s.send()
+	s.settle()
+	close(release)
+	s.await(c, unix.POLLHUP)
+	s.send()
+	s.settle()
+	if good, kinds := s.outcomes(); good != 2 || len(kinds) > 0 || len(server.seen()) != 2 || s.pool.tally.attempts != 2 {
+		t.Errorf("%d good, %v, %d seen, %d connects", good, kinds, len(server.seen()), s.pool.tally.attempts)
+	}
+}
