@@ -9,6 +9,7 @@ import (
 const (
 	plausible = int64(1e6)  // a batch of answers is handled within that
 	respite   = int64(10e6) // a closed-loop client that failed tries again after that, or a dead server is flooded
+	turnReads = 16          // of one connection, before others and what is due have their turn
 )
 
 // handle acts on what epoll says about a connection.
@@ -63,9 +64,10 @@ func (t *loadThread) severed(c *connection, cause unix.Errno) {
 	t.receive(c, true)
 }
 
-// receive reads until the socket is empty (the events are edge-triggered).
+// receive reads until the socket is empty (the events are edge-triggered), or for one turn: bytes that come faster than
+// they are read would else hold up all other requests, and their own timeout.
 func (t *loadThread) receive(c *connection, hangup bool) {
-	for {
+	for range turnReads {
 		n, arrived, errno := t.receiver.receive(c.fd)
 		switch {
 		case errno == unix.EAGAIN:
@@ -86,6 +88,9 @@ func (t *loadThread) receive(c *connection, hangup bool) {
 		if n < len(t.receiver.data) && !hangup {
 			return
 		}
+	}
+	if err := t.pool.poller.again(c.fd, c.index, c.generation); err != nil {
+		t.broke(c, err)
 	}
 }
 

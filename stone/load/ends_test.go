@@ -109,3 +109,26 @@ func TestResetBetweenRequests(t *testing.T) {
 		t.Errorf("%d good, %v, %d seen, %d connects", good, kinds, len(server.seen()), s.pool.tally.attempts)
 	}
 }
+
+// A long answer is read in turns: one that comes faster than it is read holds up neither other requests nor timeouts.
+func TestLongAnswersAreReadInTurns(t *testing.T) {
+	t.Parallel()
+	const size = 100_000
+	s := step(t, serve(t, raw("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", size), true)).plan(t, map[string]any{"connections": 1}))
+	s.receiver = newReceiver(100)
+	c := s.send()
+	for waiting := 0; waiting < size/5; { // until as much is there
+		var err error
+		if waiting, err = unix.IoctlGetInt(c.fd, unix.TIOCINQ); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.receive(c, false)
+	if most := int64(turnReads * 100); c.response.Size > most || len(c.under) == 0 {
+		t.Errorf("%d bytes in one turn", c.response.Size)
+	}
+	s.settle()
+	if good, kinds := s.outcomes(); good != 1 {
+		t.Errorf("%d good, %v", good, kinds)
+	}
+}
