@@ -13,6 +13,74 @@ import (
 	"loadstone.dev/stone/load/request"
 )
 
+// What a connection is after an answer (RFC 9112, 9.3 and 9.6): used again, or a new one takes the next request. Surplus
+// bytes are no answer to what is sent after them.
+func TestConnectionsAfterAnswers(t *testing.T) {
+	t.Parallel()
+	const good, length = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", "HTTP/1.1 200 OK\r\nContent-Length: "
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+	for name, c := range map[string]struct {
+		text, method string
+		ends         bool // the server closes it after the answer
+		kept         bool
+		kind         string // kind of the error; empty: answered well
+	}{
+		"length":                    {text: good + "\r\nok", kept: true},
+		"interim answers":           {text: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + good + "\r\nok", kept: true},
+		"to HEAD":                   {text: length + "99\r\n\r\n", method: "HEAD", kept: true},
+		"to HEAD, in chunks":        {text: chunked + "\r\n", method: "HEAD", kept: true},
+		"to HEAD, with a body":      {text: good + "\r\nok", method: "HEAD"},
+		"204 with a length":         {text: "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", kept: true},
+		"304 without a length":      {text: "HTTP/1.1 304 Not Modified\r\n\r\n", kept: true},
+		"announced close":           {text: good + "Connection: close\r\n\r\nok"},
+		"close without a length":    {text: "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok", ends: true},
+		"HTTP/1.0":                  {text: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"},
+		"HTTP/1.0, without length":  {text: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nok", ends: true},
+		"HTTP/1.0, kept":            {text: "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nok", kept: true},
+		"chunks":                    {text: chunked + "Trailer: X\r\n\r\n1;a=\"b\"\r\no\r\n00A\r\n0123456789\r\n0;z\r\nX: y\r\n\r\n", kept: true},
+		"chunks in capitals":        {text: "HTTP/1.1 200 OK\r\nTRANSFER-ENCODING: Chunked\r\n\r\na\r\n0123456789\r\nA\r\n0123456789\r\n0\r\n\r\n", kept: true},
+		"chunks and a length":       {text: chunked + "Content-Length: 9\r\n\r\n2\r\nok\r\n0\r\n\r\n"},
+		"HTTP/1.0 in chunks":        {text: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
+		"a chunk beyond all":        {text: chunked + "\r\n7fffffffffffffff\r\nok", kind: request.ErrChunk.Error()},
+		"two answers":               {text: good + "\r\nok" + good + "\r\nok"},
+		"no reason, folded headers": {text: "HTTP/1.1 200\r\nX: a\r\n\tb\r\nContent-Length:2\r\n\r\nok", kept: true},
+		"a head of 60 KB":           {text: good + "X: " + strings.Repeat("y", 60<<10) + "\r\n\r\nok", kept: true},
+		"500":                       {text: "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", kept: true, kind: "status 500"},
+	} {
+		for _, piece := range []int{1, 7, len(c.text)} {
+			if piece == 1 && len(c.text) > 1000 {
+				continue
+			}
+			s := serve(t, func(conn net.Conn, _ string, _ int) bool {
+				for text := c.text; text != ""; {
+					n, _ := conn.Write([]byte(text[:min(piece, len(text))]))
+					if text = text[n:]; n == 0 {
+						return false
+					}
+				}
+				return !c.ends
+			})
+			method := c.method
+			if method == "" {
+				method = "GET"
+			}
+			thread := step(t, s.plan(t, map[string]any{"connections": 1,
+				"operations": []any{map[string]any{"name": "home", "method": method, "path": "/"}}}))
+			first := thread.send()
+			thread.settle()
+			kept := first.state == open
+			if first.state != open && len(thread.pool.resting) == 0 {
+				thread.send()
+				thread.settle()
+			}
+			answered, kinds := thread.outcomes()
+			if want := c.kind == ""; kept != c.kept || (answered > 0) != want || (kinds[c.kind] > 0) == want || len(kinds) > 1 {
+				t.Errorf("%s in pieces of %d: kept %v, %d good, %v", name, piece, kept, answered, kinds)
+			}
+		}
+	}
+}
+
 // An answer that ends with its connection is whole: the next request opens the connection again, without a rest.
 func TestAnswersThatEndWithTheirConnection(t *testing.T) {
 	t.Parallel()
