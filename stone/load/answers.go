@@ -9,7 +9,7 @@ import (
 const (
 	plausible = int64(1e6)  // a batch of answers is handled within that
 	respite   = int64(10e6) // a closed-loop client that failed tries again after that, or a dead server is flooded
-	turnReads = 16          // of one connection, before others and what is due have their turn
+	turnBytes = 1 << 20     // of one connection, before others and what is due have their turn
 )
 
 // handle acts on what epoll says about a connection.
@@ -65,9 +65,11 @@ func (t *loadThread) severed(c *connection, cause unix.Errno) {
 }
 
 // receive reads until the socket is empty (the events are edge-triggered), or for one turn: bytes that come faster than
-// they are read would else hold up all other requests, and their own timeout.
+// they are read would else hold up all other requests, and their own timeout. What has arrived by now is part of the
+// turn, so that no request is judged before its answer is read.
 func (t *loadThread) receive(c *connection, hangup bool) {
-	for range turnReads {
+	left, last := turnBytes, false
+	for {
 		n, arrived, errno := t.receiver.receive(c.fd)
 		switch {
 		case errno == unix.EAGAIN:
@@ -88,9 +90,16 @@ func (t *loadThread) receive(c *connection, hangup bool) {
 		if n < len(t.receiver.data) && !hangup {
 			return
 		}
-	}
-	if err := t.pool.poller.again(c.fd, c.index, c.generation); err != nil {
-		t.broke(c, err)
+		if left -= n; left <= 0 && !last {
+			left, last = waiting(c.fd), true
+		}
+		if left > 0 {
+			continue
+		}
+		if err := t.pool.poller.again(c.fd, c.index, c.generation); err != nil {
+			t.broke(c, err)
+		}
+		return
 	}
 }
 
