@@ -9,7 +9,7 @@ import (
 const (
 	plausible = int64(1e6)  // a batch of answers is handled within that
 	respite   = int64(10e6) // a closed-loop client that failed tries again after that, or a dead server is flooded
-	turnBytes = 1 << 20     // of one connection, before others and what is due have their turn
+	turnBytes = 1 << 20     // read from one connection before others and what is due have their turn
 )
 
 // handle acts on what epoll says about a connection.

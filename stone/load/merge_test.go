@@ -214,7 +214,7 @@ func TestMergeRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(half, result.PartFile), fmt.Appendf(nil, `{"schema": %d, "part": {"number": 1, "of": 2}}`, result.PartSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	long := hdr.New(1000, 24*3600*1e9, 3) // of a stone whose histograms reach further
+	long := hdr.New(1000, 24*3600*1e9, 3) // as by a stone whose histograms reach further
 	_ = long.RecordValue(5 * 3600 * 1e9)
 	beyond := second(func(*result.Findings) {})
 	log, err := result.NewIntervalLog(filepath.Join(beyond, result.LogFile), time.UnixMilli(1_700_000_000_000))
