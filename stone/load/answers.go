@@ -9,6 +9,7 @@ import (
 const (
 	plausible = int64(1e6)  // a batch of answers is handled within that
 	respite   = int64(10e6) // a closed-loop client that failed tries again after that, or a dead server is flooded
+	turnBytes = 1 << 20     // read from one connection before others and what is due have their turn
 )
 
 // handle acts on what epoll says about a connection.
@@ -45,15 +46,29 @@ func (t *loadThread) flush(c *connection) bool {
 		return true
 	}
 	if errno != 0 {
-		t.broke(c, errno)
+		t.severed(c, errno)
 		return false
 	}
 	c.pending = c.pending[:copy(c.pending, c.pending[sent:])]
 	return true
 }
 
-// receive reads until the socket is empty (the events are edge-triggered).
+// severed is for a connection that takes no more of its requests. If the other side has ended it, answers may have come
+// before that: to requests that went out whole, or to one that is not wanted whole (RFC 9112, 9.3 and 9.5).
+func (t *loadThread) severed(c *connection, cause unix.Errno) {
+	if cause != unix.ECONNRESET && cause != unix.EPIPE {
+		t.broke(c, cause)
+		return
+	}
+	c.pending = c.pending[:0]
+	t.receive(c, true)
+}
+
+// receive reads until the socket is empty (the events are edge-triggered), or for one turn: bytes that come faster than
+// they are read would else hold up all other requests, and their own timeout. What has arrived by now is part of the
+// turn, so that no request is judged before its answer is read.
 func (t *loadThread) receive(c *connection, hangup bool) {
+	left, last := turnBytes, false
 	for {
 		n, arrived, errno := t.receiver.receive(c.fd)
 		switch {
@@ -75,6 +90,16 @@ func (t *loadThread) receive(c *connection, hangup bool) {
 		if n < len(t.receiver.data) && !hangup {
 			return
 		}
+		if left -= n; left <= 0 && !last {
+			left, last = waiting(c.fd), true
+		}
+		if left > 0 {
+			continue
+		}
+		if err := t.pool.poller.again(c.fd, c.index, c.generation); err != nil {
+			t.broke(c, err)
+		}
+		return
 	}
 }
 
@@ -123,6 +148,7 @@ func (t *loadThread) ended(c *connection) {
 			t.broke(c, err)
 			return
 		}
+		c.answered, c.rest = true, 0
 		t.conclude(c, t.clock.now())
 	}
 	t.broke(c, request.ErrNoAnswer)

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -213,6 +214,16 @@ func TestMergeRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(half, result.PartFile), fmt.Appendf(nil, `{"schema": %d, "part": {"number": 1, "of": 2}}`, result.PartSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	long := hdr.New(1000, 24*3600*1e9, 3) // as by a stone whose histograms reach further
+	_ = long.RecordValue(5 * 3600 * 1e9)
+	beyond := second(func(*result.Findings) {})
+	log, err := result.NewIntervalLog(filepath.Join(beyond, result.LogFile), time.UnixMilli(1_700_000_000_000))
+	if err == nil {
+		err = errors.Join(log.Write(long, "service", 0, 1e9), log.Finish())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	plan := func(text string) string { return second(func(f *result.Findings) { f.Plan = json.RawMessage(text) }) }
 	for _, c := range []struct {
 		folders []string
@@ -234,6 +245,10 @@ func TestMergeRefuses(t *testing.T) {
 		{[]string{first, second(func(f *result.Findings) { f.Arrivals.Count++ })}, "their schedules differ (0 arrivals and 1)"},
 		{[]string{first, second(func(f *result.Findings) { f.Started = f.Started.Add(37 * time.Second) })}, "they began 37s apart; give both plans the same start_unix_ns"},
 		{[]string{first, second(func(f *result.Findings) { f.Offered++ })}, "accounting: offered 3, sent 2"},
+		{[]string{first, second(func(f *result.Findings) { f.Kinds[0].Intended.Histogram = long })}, "is not a whole part"},
+		{[]string{first, second(func(f *result.Findings) { f.Kinds[0].Service.Histogram = long })}, "is not a whole part"},
+		{[]string{first, second(func(f *result.Findings) { f.Lateness.Histogram = long })}, "is not a whole part"},
+		{[]string{first, beyond}, beyond + `/latency.hlog: 1 values of "service" are beyond`},
 		{[]string{first, cut}, cut + ": latency.hlog has 0 latencies, part.json has 1"},
 	} {
 		out := t.TempDir()

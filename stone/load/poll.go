@@ -23,9 +23,18 @@ func newPoller(size int) (*poller, error) {
 	return &poller{fd: fd, events: make([]unix.EpollEvent, size)}, err
 }
 
-// add watches a socket for everything, edge-triggered: registered once, never changed.
+// add watches a socket for everything, edge-triggered: registered once, and once more where an event was not used up.
 func (p *poller) add(socket, index int, generation int32) error {
-	return unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, socket, &unix.EpollEvent{
+	return p.watch(unix.EPOLL_CTL_ADD, socket, index, generation)
+}
+
+// again has the next wait return what there is on a socket, though it is not new.
+func (p *poller) again(socket, index int, generation int32) error {
+	return p.watch(unix.EPOLL_CTL_MOD, socket, index, generation)
+}
+
+func (p *poller) watch(how, socket, index int, generation int32) error {
+	return unix.EpollCtl(p.fd, how, socket, &unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(index), Pad: generation,
 	})
 }

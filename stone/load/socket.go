@@ -70,6 +70,12 @@ func send(fd int, data []byte) (int, syscall.Errno) {
 	return int(n), errno
 }
 
+// waiting is how many bytes have arrived that are not read yet.
+func waiting(fd int) int {
+	count, _ := unix.IoctlGetInt(fd, unix.TIOCINQ)
+	return count
+}
+
 // receiver is the buffer that all connections of a thread read into.
 type receiver struct {
 	data    []byte

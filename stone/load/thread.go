@@ -177,11 +177,7 @@ func (t *loadThread) start(c *connection, r *rendered, now int64) {
 		t.pool.calls.begin(c, r.data, t.clock.start.Add(time.Duration(now+t.timeout)))
 		return
 	case c.state == closed:
-		c.pending = append(c.pending[:0], r.data...)
-		if err := t.pool.open(c); err != nil {
-			t.failAll(c, connectError{err}, connectError{err})
-			t.renew(c, true)
-		}
+		t.dial(c, r.data)
 		return
 	case len(c.pending) > 0: // pipelined behind what the socket has not taken yet
 		c.pending = append(c.pending, r.data...)
@@ -191,13 +187,26 @@ func (t *loadThread) start(c *connection, r *rendered, now int64) {
 		case errno == 0 && sent == len(r.data):
 		case errno == 0 || errno == unix.EAGAIN:
 			c.pending = append(c.pending[:0], r.data[max(sent, 0):]...)
+		case c.answered && len(c.under) == 1: // it has ended since its last answer, and nothing of the request went out
+			t.pool.drop(c)
+			t.dial(c, r.data)
+			return
 		default:
-			t.broke(c, errno)
+			t.severed(c, errno)
 			return
 		}
 	}
 	if t.pool.depth > 1 {
 		t.pool.release(c)
+	}
+}
+
+// dial connects for a request.
+func (t *loadThread) dial(c *connection, data []byte) {
+	c.pending = append(c.pending[:0], data...)
+	if err := t.pool.open(c); err != nil {
+		t.failAll(c, connectError{err}, connectError{err})
+		t.renew(c, true)
 	}
 }
 

@@ -48,6 +48,7 @@ type Response struct {
 	foldable  bool // the header line before may go on in the next one
 	chunked   bool
 	encoded   bool // there is a Transfer-Encoding
+	old       bool // HTTP/1.0
 	begun     bool // at least one byte of the answer is here
 	Status    int
 	length    int64 // Content-Length, -1 if absent
@@ -214,7 +215,8 @@ func (r *Response) statusLine(line []byte) error {
 	if r.Status < 100 {
 		return ErrNotHTTP
 	}
-	r.KeepAlive = line[7] != '0' // HTTP/1.0 closes unless it says otherwise
+	r.old = line[7] == '0'
+	r.KeepAlive = !r.old // HTTP/1.0 closes unless it says otherwise
 	r.state = atHeader
 	return nil
 }
@@ -289,7 +291,7 @@ var nameBytes = func() (is [256]bool) {
 
 // endOfHead decides how the body is delimited (RFC 9112, 6.3).
 func (r *Response) endOfHead() error {
-	r.KeepAlive = r.KeepAlive && !r.closes
+	r.KeepAlive = r.KeepAlive && !r.closes && !(r.old && r.encoded) // HTTP/1.0 knows no encoding: RFC 9112, 6.1
 	switch {
 	case r.Status == 101:
 		return errUpgrade

@@ -75,6 +75,8 @@ var deliberate = []*regexp.Regexp{
 	regexp.MustCompile(`(?is)transfer-encoding.*transfer-encoding`),
 	regexp.MustCompile(`(?is)HTTP/1\.0.*transfer-encoding`),
 	regexp.MustCompile(`(?is)transfer-encoding.*content-length|content-length.*transfer-encoding`),
+	// Two lengths are equal here if their values are; net/http compares their digits, zeros before them included.
+	regexp.MustCompile(`(?i)content-length[ \t]*:[ \t]*0[0-9]`),
 	// Control characters are accepted: they do no harm.
 	regexp.MustCompile(`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r([^\n]|$)`),
 	// The value of Content-Length, Transfer-Encoding or Connection in several lines is refused.

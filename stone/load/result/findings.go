@@ -105,6 +105,11 @@ func (h *Histogram) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// within says whether there is a histogram, of values up to `most`.
+func (h *Histogram) within(most int64) bool {
+	return h.Histogram != nil && h.HighestTrackableValue() <= most
+}
+
 func (t *Tenth) Add(o Tenth) {
 	t.Offered += o.Offered
 	t.Answered += o.Answered

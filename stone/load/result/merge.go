@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load/percentile"
+	"loadstone.dev/stone/load/schedule"
 )
 
 // WorkerSummary is what one of several load workers did, how its clock stood against the coordinator's, and how fast its
@@ -135,12 +136,13 @@ func ReadPart(folder string) (*Findings, error) {
 // began is the start, by the coordinator's clock if there was one.
 func (f *Findings) began() time.Time { return f.Started.Add(-f.ahead) }
 
-// whole verifies that nothing is missing that all else relies on.
+// whole verifies that nothing is missing that all else relies on, and that no histogram reaches further than those that
+// it is added to, which drop what is beyond.
 func (f *Findings) whole(path string) error {
-	missing := f.Lateness.Histogram == nil || f.Rates.Histogram == nil || f.LessOwn.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < FailureBins ||
-		f.Part.Number < 0 || f.Part.Number >= f.Part.Of || f.Aborted != nil && f.Aborted.Violations > 0 && f.SLO == nil
+	missing := !f.Lateness.within(highest) || !f.Rates.within(schedule.MostRate) || !f.LessOwn.within(highest) ||
+		!f.Generator.OwnLateness.within(highest) || f.ToNs-f.FromNs < FailureBins || f.Part.Number < 0 || f.Part.Number >= f.Part.Of || f.Aborted != nil && f.Aborted.Violations > 0 && f.SLO == nil
 	for _, k := range f.Kinds {
-		missing = missing || k.Intended.Histogram == nil || k.Service.Histogram == nil
+		missing = missing || !k.Intended.within(highest) || !k.Service.within(highest)
 		for bin, count := range k.Unheard {
 			missing = missing || bin < 0 || bin >= FailureBins || count < 0
 		}

@@ -56,7 +56,7 @@ type tagged struct {
 	sums       map[string]*hdr.Histogram
 }
 
-func (t *tagged) add(h *hdr.Histogram, started int64) {
+func (t *tagged) add(h *hdr.Histogram, started int64) error {
 	if t.sums == nil {
 		t.sums, t.start = map[string]*hdr.Histogram{}, h.StartTimeMs()-started
 	}
@@ -64,7 +64,10 @@ func (t *tagged) add(h *hdr.Histogram, started int64) {
 	if t.sums[h.Tag()] == nil {
 		t.tags, t.sums[h.Tag()] = append(t.tags, h.Tag()), NewHistogram()
 	}
-	t.sums[h.Tag()].Merge(h)
+	if dropped := t.sums[h.Tag()].Merge(h); dropped > 0 {
+		return fmt.Errorf("%d values of %q are beyond %d ns; use one version of stone", dropped, h.Tag(), highest)
+	}
+	return nil
 }
 
 // mergeLogs merges the logs of all parts, second by second and tag by tag, in memory for one second.
@@ -114,7 +117,9 @@ func copyLogs(to *IntervalLog, logs []*partLog) (last tagged, err error) {
 		}
 		for _, l := range logs {
 			for l.next != nil && l.second() == now.second {
-				now.add(l.next, l.started)
+				if err := now.add(l.next, l.started); err != nil {
+					return last, fmt.Errorf("%s: %w", l.path, err)
+				}
 				if err := l.step(); err != nil {
 					return last, err
 				}
