@@ -10,7 +10,7 @@ from tests.orchestration.rendered import ORCHESTRATORS, by_service, deployment
 
 TASKS = {"payment": {"linpack": 300, "sleep": "50us"}, "order": {"keep": False}}
 VOLUMES = {  # Nomad's are in the container's own layer
-    "compose": "volumes:\n- /data\n",
+    "compose": "volumes:\n- target: /data\n  type: volume\n",
     "swarm": "volumes:\n- target: /data\n  type: volume\n",
     "kubernetes": "emptyDir: {}",
 }
