@@ -19,13 +19,13 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from loadstone import plugins
-from loadstone.infrastructure import temporary
+from loadstone.infrastructure import identity, temporary
 from loadstone.model.base import Model, did_you_mean
 from loadstone.model.errors import DeploymentError, InputError, LoadstoneError, PreflightError, disk_error
 
 
 def this_host() -> str:
-    """What tells this machine from others that share the folder, as in a home folder of a file server."""
+    """What messages call this machine."""
     return socket.gethostname()
 
 
@@ -46,7 +46,15 @@ class JournalEntry(Model):
     facts: dict[str, Any] = {}
     """The maker's own."""
     host: str = Field(default_factory=lambda: this_host())
-    """The machine on which it was started: its processes are looked for on no other."""
+    """The name of the machine on which it was started."""
+    machine: str = Field(default_factory=lambda: identity.machine_id())
+    """Its identity. Others that share the folder, as in a home folder of a file server, look for none of its processes.
+    """
+
+    @property
+    def ours(self) -> bool:
+        """Whether it was started on this machine."""
+        return self.machine == identity.machine_id()
 
     @property
     def cluster(self) -> str:
@@ -113,7 +121,7 @@ def save(entry: JournalEntry) -> None:
 def load(name: str) -> JournalEntry | None:
     """The entry of that name, if there is one. Raises DeploymentError for one that another machine started."""
     entry = _read(_file(name)) if _file(name).exists() else None
-    if entry is not None and entry.host != this_host():
+    if entry is not None and not entry.ours:
         raise DeploymentError(
             f"{name} was started on {entry.host}, which shares the journal: {state_folder()}",
             f"`loadstone down {name}` there removes it; or name another folder in LOADSTONE_STATE",
@@ -126,12 +134,12 @@ def entries() -> list[JournalEntry]:
     found, unreadable = _all()
     for error in unreadable.values():
         raise error
-    return [entry for entry in found if entry.host == this_host()]
+    return [entry for entry in found if entry.ours]
 
 
 def elsewhere() -> dict[str, str]:
     """What other machines that share the folder started, by name, each with its machine."""
-    return {entry.name: entry.host for entry in _all()[0] if entry.host != this_host()}
+    return {entry.name: entry.host for entry in _all()[0] if not entry.ours}
 
 
 def _all() -> tuple[list[JournalEntry], dict[str, DeploymentError]]:
@@ -174,7 +182,7 @@ def remove_all(names: list[str] | None = None) -> list[str]:
     name that the journal does not have.
     """
     found, unreadable = _all()
-    known = {entry.name: entry for entry in found if entry.host == this_host()}
+    known = {entry.name: entry for entry in found if entry.ours}
     others = {entry.name: entry.host for entry in found if entry.name not in known}
     for name in names or []:
         if name in others:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import stat
 import tempfile
-import zlib
 from pathlib import Path
 
+from loadstone.infrastructure import identity
+
 _NAME = re.compile(
-    r"\.?loadstone-[a-z]+-(?P<host>[0-9a-f]{8})-(?P<boot>[0-9a-f]{8})"
+    r"\.?loadstone-[a-z]+-(?P<machine>[0-9a-f]{8})-(?P<boot>[0-9a-f]{8})"
     r"-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-\w+$"
 )
 
@@ -20,7 +20,8 @@ _NAME = re.compile(
 def directory(purpose: str, parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
     """A folder of this user alone, in ``parent`` where it is given; ``purpose`` is a word in its name."""
     hidden = "." if parent is not None else ""
-    prefix = f"{hidden}loadstone-{purpose}-{_host()}-{_boot()}-{_namespace()}-{os.getpid()}-{_started(os.getpid())}-"
+    maker = f"{identity.machine_id()}-{_boot()}-{_namespace()}-{os.getpid()}-{_started(os.getpid())}"
+    prefix = f"{hidden}loadstone-{purpose}-{maker}-"
     # A program that is being ended may still write there: what is left then is swept later.
     return tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
 
@@ -41,16 +42,11 @@ def sweep(*parents: Path) -> list[Path]:
 
 def _may_live(name: re.Match[str]) -> bool:
     """Whether the process that a folder names may still run."""
-    if name["host"] != _host():
+    if name["machine"] != identity.machine_id():
         return True
     if name["boot"] != _boot():
         return False
     return name["namespace"] != _namespace() or name["started"] == _started(int(name["pid"]))
-
-
-def _host() -> str:
-    """The machine's name as a word of hexadecimal digits."""
-    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def _boot() -> str:

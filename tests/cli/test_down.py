@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import identity, journal
 from loadstone.infrastructure.journal import JournalEntry
 from tests.cli.conftest import RunCommand
 
@@ -12,6 +12,7 @@ from tests.cli.conftest import RunCommand
 def test_what_another_machine_started_stays_and_is_named(say: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(journal, "this_host", lambda: "other")
+        patch.setattr(identity, "machine_id", lambda: "0ther")
         journal.save(JournalEntry(name="a", layer="orchestrators", implementation="compose", folder="/"))
     for verb in ("down", "status"):
         code, _, complaint = say(verb)

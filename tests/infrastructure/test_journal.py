@@ -13,7 +13,7 @@ from socket import gethostname
 import pytest
 
 from loadstone import plugins
-from loadstone.infrastructure import journal, temporary
+from loadstone.infrastructure import identity, journal, temporary
 from loadstone.infrastructure.journal import JournalEntry
 from loadstone.model.errors import DeploymentError, DiskError, InputError, PreflightError
 
@@ -123,7 +123,7 @@ def test_an_entry_of_other_bytes_is_named(tmp_path: Path) -> None:
 def test_what_another_machine_started_in_a_shared_folder_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     deployment("a")
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "this_host", lambda: "other")
+        patch.setattr(identity, "machine_id", lambda: "0ther")
         deployment("b")
         assert [entry.name for entry in journal.entries()] == ["b"]
         assert journal.elsewhere() == {"a": gethostname()}
