@@ -48,9 +48,9 @@ class Extremes:
     best: PlacementCapacity
     worst: PlacementCapacity
     placements: int
-    """Of which the capacity is known."""
+    """How many have a known capacity."""
     unknown: int
-    """Of which it is not: one of them may be the best or the worst."""
+    """How many have none: one of these may be the best or the worst."""
 
     @property
     def differ(self) -> bool:
