@@ -1,0 +1,54 @@
+"""What the page states of its numbers is what they are: of which trials, of which requests, with which unit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from loadstone.report import page
+from tests.report.reading import Page
+from tests.synthetic import Synthetic
+
+
+def build(folder: Path) -> Page:
+    return Page(page.build(folder).read_text(encoding="utf-8"))
+
+
+def change(folder: Path, **columns: Any) -> str:
+    """Give the first trial other columns, and return its id."""
+    table = pq.read_table(folder / "trials.parquet")
+    rows = table.to_pylist()
+    rows[0] |= columns
+    pq.write_table(table.from_pylist(rows, schema=table.schema), folder / "trials.parquet")
+    return str(rows[0]["trial_id"])
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_share_to_complete_is_not_rounded(tmp_path: Path) -> None:
+    folder = Synthetic(rates=[100], duration_s=0.5).write(tmp_path)
+    plan = (folder / "plan.json").read_text()
+    (folder / "plan.json").write_text(plan.replace('"completed": "99%"', '"completed": "99.95%"'))
+    assert "99.95 % completed" in " ".join(" ".join(build(folder).texts).split())
+
+
+@pytest.mark.usefixtures("plain")
+def test_one_valid_trial_has_no_range_over_repetitions(tmp_path: Path) -> None:
+    folder = Synthetic(rates=[100, 200], repetitions=2, duration_s=0.5, invalid=(1, 2, 3)).write(tmp_path)
+    first, second = build(folder).rows("rates")
+    assert first["Held"] == "2 invalid" and second["Held"] == "1 of 1, 1 invalid"
+    assert first["over repetitions"] == second["over repetitions"] == ""
+
+
+@pytest.mark.usefixtures("plain")
+def test_an_invalid_trial_that_was_stopped_did_not_break(tmp_path: Path) -> None:
+    folder = Synthetic(rates=[100, 200], duration_s=0.5, invalid=(1,)).write(tmp_path)
+    trial = change(folder, aborted_at_s=0.25)
+    build(folder)
+    written = (folder / "report" / "trials" / f"{trial}.html").read_text(encoding="utf-8")
+    text = " ".join(re.sub("<[^>]+>", " ", written).split())
+    assert "Stopped at 0.25" in text and "This trial was stopped" in text
+    assert "Broke" not in text and "broke" not in text
