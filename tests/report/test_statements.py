@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from loadstone.analysis.schema import tables
+from loadstone.analysis.usage import ServiceCpu
 from loadstone.report import page
+from loadstone.report.content import gather
+from loadstone.report.figures import cpu, look, style
+from loadstone.report.figures.kinds import KINDS
 from tests.report.reading import Page
 from tests.synthetic import Synthetic
 
@@ -52,3 +58,23 @@ def test_an_invalid_trial_that_was_stopped_did_not_break(tmp_path: Path) -> None
     text = " ".join(re.sub("<[^>]+>", " ", written).split())
     assert "Stopped at 0.25" in text and "This trial was stopped" in text
     assert "Broke" not in text and "broke" not in text
+
+
+def test_a_treatment_whose_services_use_little_leaves_the_others_their_figure(tmp_path: Path) -> None:
+    capacities = {"baseline": 1000.0, "vertical": 1000.0}
+    found = gather(Synthetic(capacities=capacities, rates=[100], duration_s=0.5).write(tmp_path))
+    rows = found.rows(ServiceCpu)
+    little = [row for row in rows if row.treatment == "scaling=baseline"]
+    little += [replace(row, service=f"{row.service} 2", cores=row.cores * 1e-4) for row in rows if row not in little]
+    with style.styled(look.USUAL):
+        figure = cpu.cpu(replace(found, tables=found.tables | tables((ServiceCpu, little))))
+    assert figure is not None and len(figure.axes) == 1
+    [caption] = [kind.caption for kind in KINDS if kind.name == "cpu"]
+    assert f"at most the {cpu._MOST} busiest" in caption
+
+
+def test_captions_state_which_answers_a_mean_is_of_and_which_trials_are_drawn() -> None:
+    captions = {kind.name: kind.caption for kind in KINDS}
+    assert "correct answers alone" in captions["mean-latency"]
+    assert "full trials" in captions["hold"]
+    assert "full" in captions["cpu"] and "full" in captions["operations"]

@@ -61,8 +61,8 @@ KINDS = (
         "mean-latency",
         curves.means,
         "Mean latency against offered load",
-        "The mean over a trial's requests: of trials a line through the geometric means with its 95 % band, and a "
-        "marker at the median.",
+        "The mean over a trial's correct answers alone, unlike percentiles: of trials a line through the geometric "
+        "means with its 95 % band, and a marker at the median.",
         "curves",
     ),
     Kind(
@@ -104,9 +104,9 @@ KINDS = (
         "hold",
         load.holding,
         "Probability that a trial holds",
-        "The curve is estimated from all trials; the band contains it with 95 % probability at each load. "
-        "Dots above held, crosses below did not. The curve is at 95 % at the capacity and at 50 % at the breaking "
-        "point, each with its 95 % interval.",
+        "The curve is estimated from all valid trials; the band contains it with 95 % probability at each load. Dots "
+        "above are full trials that held, crosses below full ones that did not. The curve is at 95 % at the capacity "
+        "and at 50 % at the breaking point, each with its 95 % interval.",
         "hold",
     ),
     Kind(
@@ -152,9 +152,9 @@ KINDS = (
         "operations",
         operations.operations,
         "Latency by operation beside the breaking point",
-        "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
-        "that of the lowest load from there on that did not hold and ran to its end. An operation of which too few "
-        "requests were answered for a P99 is left out.",
+        "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held (of a "
+        "search a full one, where there is one) and in that of the lowest load from there on that did not hold and ran "
+        "to its end. An operation of which too few requests were answered for a P99 is left out.",
         "operations",
         (
             "Latency by operation (closed loop)",
@@ -166,10 +166,16 @@ KINDS = (
         "cpu",
         cpu.cpu,
         "Where the CPU time goes",
-        "Cores used by each service, all replicas together, at the highest load that held, from the kernel's cgroup "
-        "counters. A limit is drawn where it is within twice the busiest; services below 1 % of the busiest are in "
-        "the table only.",
+        "Cores used by each service, all replicas together, at the highest load that held (of a search in a full "
+        "trial, where there is one), from the kernel's cgroup counters. A limit is drawn where it is within twice the "
+        "busiest; at most the 20 busiest services are drawn, and none below 1 % of the busiest: the table has all.",
         "cpu",
+        (
+            "Where the CPU time goes (closed loop)",
+            "Cores used by each service, all replicas together, with the most clients that held, or had no SLO, from "
+            "the kernel's cgroup counters. A limit is drawn where it is within twice the busiest; at most the 20 "
+            "busiest services are drawn, and none below 1 % of the busiest: the table has all.",
+        ),
     ),
     Kind(
         "reference",
