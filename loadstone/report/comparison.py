@@ -25,9 +25,9 @@ _KINDS = (
         figures.forest,
         "Change against the baseline",
         "Ratio of the geometric means over runs with its 95 % interval{which}. Grey: the baseline against itself (A/A) "
-        "at the same endpoint, the noise floor. Dashed: the margin of equality. A filled triangle is a difference after "
-        "correction for multiple tests, a filled square an equality, a hollow circle neither. At most 24 endpoints are "
-        "drawn; where an interval is far wider than the changes, the axis ends before it does.",
+        "at the same endpoint, the noise floor. Dashed: the margin of equality. A filled triangle is a difference "
+        "after correction for multiple tests, a filled square an equality, a hollow circle neither. At most 24 "
+        "endpoints are drawn; where an interval is far wider than the changes, the axis ends before it does.",
         "comparison",
         wide=True,
     ),
