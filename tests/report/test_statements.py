@@ -10,14 +10,17 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from loadstone.analysis.latency import by_rate
 from loadstone.analysis.schema import tables
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.analysis.usage import ServiceCpu
-from loadstone.report import page
+from loadstone.report import page, sentences
 from loadstone.report.content import gather
 from loadstone.report.figures import cpu, look, style
 from loadstone.report.figures.kinds import KINDS
 from tests.report.reading import Page
 from tests.synthetic import Synthetic
+from tests.trial_rows import trial_row
 
 
 def build(folder: Path) -> Page:
@@ -78,3 +81,30 @@ def test_captions_state_which_answers_a_mean_is_of_and_which_trials_are_drawn() 
     assert "correct answers alone" in captions["mean-latency"]
     assert "full trials" in captions["hold"]
     assert "full" in captions["cpu"] and "full" in captions["operations"]
+
+
+def test_what_a_closed_loop_completed_is_the_median_over_its_trials_as_in_the_table() -> None:
+    completed = {1: (50.0, 60.0, 58.0), 40: (400.0, 90.0, 410.0)}
+    rows = tuple(
+        trial_row(
+            trial_id=f"{clients}-{n}", clients=clients, rate=0.0, phase="closed", verdict="measured", throughput=each
+        )
+        for clients, some in completed.items()
+        for n, each in enumerate(some)
+    )
+    treatment = TreatmentSummary("a", "a", {}, rows, None, None, (), ())
+    both = "**58 req/s** with 1 client and **400 req/s** with 40 clients"
+    assert sentences._measured(treatment) == f"completed {both} (medians over trials), in a closed loop."
+    assert [row.throughput for row in by_rate([treatment])] == [58.0, 400.0]
+    alone = TreatmentSummary("a", "a", {}, rows[:1], None, None, (), ())
+    assert sentences._measured(alone) == "completed **50 req/s** with 1 client, in a closed loop."
+
+
+def test_captions_explain_lines_bands_and_markers() -> None:
+    kinds = {kind.name: kind for kind in KINDS}
+    for name in ("latency", "throughput"):
+        closed = kinds[name].closed
+        assert closed is not None
+        for caption in (kinds[name].caption, closed[1]):
+            assert "95 % band" in caption and "median" in caption, name
+    assert "grey: invalid" in kinds["latency"].caption and "grey: invalid" in kinds["throughput"].caption

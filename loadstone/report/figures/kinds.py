@@ -38,15 +38,16 @@ KINDS = (
         "{percentile} against offered load",
         "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. At fixed "
         "loads a line goes through the means over repetitions with its 95 % band; the treatment's marker is at the "
-        "median. An arrow at the axis is a trial that broke and was stopped: it has no latency. One above it is a "
-        "trial in which too few requests were answered: of its percentile a lower bound is known. "
+        "median. An arrow at the axis is a trial that broke and was stopped (grey: invalid): it has no latency. One "
+        "above it is a trial in which too few requests were answered: of its percentile a lower bound is known. "
         "The SLO's limit of this percentile is drawn, not the others that it may have. "
         "A vertical line with its band is a capacity, where 95 % of trials hold, with its 95 % interval.",
         "load",
         (
             "{percentile} against clients (closed loop)",
-            "Every trial is one marker. A client that waits for a slow answer sends fewer requests: do not compare "
-            "these latencies with those of an open loop.",
+            "Every trial is one marker. A line goes through the means over repetitions with its 95 % band; the "
+            "treatment's marker is at the median. A client that waits for a slow answer sends fewer requests: do not "
+            "compare these latencies with those of an open loop.",
         ),
     ),
     Kind(
@@ -114,9 +115,15 @@ KINDS = (
         load.throughput,
         "Throughput against offered load",
         "Requests completed within the measured window, by trials that ran to its end: what is missing to the line "
-        "failed or was answered later. An arrow at the axis is a trial that broke and was stopped: it has none.",
+        "failed or was answered later. At fixed loads a line goes through the means over repetitions with its 95 % "
+        "band; the treatment's marker is at the median. An arrow at the axis is a trial that broke and was stopped (grey: "
+        "invalid): it has none.",
         "load",
-        ("Throughput against clients (closed loop)", "Requests completed within the measured window."),
+        (
+            "Throughput against clients (closed loop)",
+            "Requests completed within the measured window. Every trial is one marker; a line goes through the means "
+            "over repetitions with its 95 % band, and the treatment's marker is at the median.",
+        ),
     ),
     Kind(
         "dropped",
