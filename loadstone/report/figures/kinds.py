@@ -116,8 +116,8 @@ KINDS = (
         "Throughput against offered load",
         "Requests completed within the measured window, by trials that ran to its end: what is missing to the line "
         "failed or was answered later. At fixed loads a line goes through the means over repetitions with its 95 % "
-        "band; the treatment's marker is at the median. An arrow at the axis is a trial that broke and was stopped (grey: "
-        "invalid): it has none.",
+        "band; the treatment's marker is at the median. An arrow at the axis is a trial that broke and was stopped "
+        "(grey: invalid): it has none.",
         "load",
         (
             "Throughput against clients (closed loop)",
