@@ -77,7 +77,7 @@ def test_captions_state_which_comparisons_are_drawn_and_what_each_marker_is() ->
 
 
 def test_loads_and_detected_differences_of_the_noise_are_sorted_as_numbers() -> None:
-    noise = {"sd_low": 0.0, "sd_high": 1.0, "detects": 0.031, "detects_low": 0.0, "detects_high": 1.0}
+    noise: dict[str, Any] = {"sd_low": 0.0, "sd_high": 1.0, "detects": 0.031, "detects_low": 0.0, "detects_high": 1.0}
     effect = effect_row(load=1200.0, needed=None, verdict="cannot tell")
     row = NoiseRow(**vars(effect), **noise, from_second_runs=True)
     assert (comparison._line(row).at, comparison._line(row).least) == (1200.0, 0.031)

@@ -71,7 +71,7 @@ def test_markdown_shows_names_as_they_are(names: list[str]) -> None:
     assert [cell for row in shown[1:] for cell in row] == names
 
 
-def test_the_load_of_a_closed_loop_is_in_clients(tmp_path: Path):
+def test_the_load_of_a_closed_loop_is_in_clients(tmp_path: Path) -> None:
     points = pa.table({"treatment": ["a"], "load": [20.0], "throughput": [95.5]})
     for closed, unit in ((True, "clients"), (False, "requests/s")):
         tables.write({"curves": points}, tmp_path, closed)
@@ -79,7 +79,7 @@ def test_the_load_of_a_closed_loop_is_in_clients(tmp_path: Path):
         assert f"& Load ({unit}) & Throughput (requests/s)" in (tmp_path / "curves.tex").read_text()
 
 
-def test_intervals_have_their_level():
+def test_intervals_have_their_level() -> None:
     ends = {"load": [1.0], "p99_ms": [5.0], "p99_ms_low": [4.0], "p99_ms_high": [6.0]}
     assert publication_table.shown("a", pa.table(ends)).heads == ["Load (requests/s)", "P99 [95 % interval] (ms)"]
     # A published range is no interval of a mean, and ratios to it are of both kinds.
