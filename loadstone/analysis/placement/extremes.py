@@ -48,9 +48,9 @@ class Extremes:
     best: PlacementCapacity
     worst: PlacementCapacity
     placements: int
-    """Of which the capacity is known."""
+    """Those with a known capacity."""
     unknown: int
-    """Of which it is not: one of them may be the best or the worst."""
+    """Those without: one of them may be the best or the worst."""
 
     @property
     def differ(self) -> bool:
