@@ -222,4 +222,5 @@ def _row(
 
 def _named(treatment: TreatmentSummary, levels: dict[str, Any]) -> str:
     """Its label, with the clients that are a load of it."""
-    return treatment.label + (f", {levels[CLIENTS]} clients" if CLIENTS in levels else "")
+    clients = brief(levels.get(CLIENTS, ""))
+    return treatment.label + (f", {clients} client{'' if clients == '1' else 's'}" if clients else "")

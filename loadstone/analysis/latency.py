@@ -11,6 +11,7 @@ from loadstone.analysis.curves import dropped_share, unfinished_share
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.analysis.usage import highest_held
 from loadstone.model.records.bounds import only_bounded, rounded_down
 from loadstone.model.records.summary import Latency, TrialSummary
 from loadstone.model.records.trial_row import TrialRow
@@ -238,13 +239,11 @@ def near_shares(treatment: TreatmentSummary, shares: Iterable[float] = SHARES) -
 
 
 def beside_breaking_point(treatment: TreatmentSummary) -> list[TrialRow]:
-    """The valid trial of the highest load that held (or had no SLO), and that of the lowest from there on that did not.
+    """The valid trial of ``usage.highest_held``, and that of the lowest load from there on that did not hold.
 
     Of trials that ran to their end: one that was stopped early has no latency.
     """
-    ran = treatment.whole
-    good = [row for row in ran if row.verdict != "not held"]
-    held = max(good, key=lambda row: (row.load, row.repetition), default=None)
+    ran, held = treatment.whole, highest_held(treatment)
     above = [row for row in ran if row.verdict == "not held" and (held is None or row.load >= held.load)]
     broke = min(above, key=lambda row: row.load, default=None)
     return [row for row in (held, broke) if row is not None]

@@ -41,7 +41,7 @@ class ServiceCpu(TableRow, name="cpu"):
 
 def highest_held(treatment: TreatmentSummary) -> TrialRow | None:
     """The trial of the highest load that held (or had no SLO), of full duration where there is one; else None."""
-    good = [*treatment.rows("held"), *treatment.rows("measured")]
+    good = [row for row in treatment.whole if row.verdict != "not held"]
     return max(good, key=lambda row: (row.phase != "bracket", row.load), default=None)
 
 

@@ -15,6 +15,7 @@ from loadstone.analysis.run import RunFolder as Results
 from loadstone.analysis.schema import table
 from loadstone.analysis.steady_state_table import LatencyPart
 from loadstone.api.table import Table
+from loadstone.model.base import plural
 from loadstone.model.errors import InputError
 from loadstone.model.records.trial_row import TrialRow
 
@@ -90,5 +91,5 @@ class Trial:
 
     def __repr__(self) -> str:
         row = self._row
-        load = f"{row.rate:g} req/s" if row.clients is None else f"{row.clients} clients"
+        load = f"{row.rate:g} req/s" if row.clients is None else plural(row.clients, "client")
         return f"<Trial {self.id}: {row.treatment} at {load}, {row.verdict}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.experiments.ledger import FinishedTrial
+from loadstone.model.base import plural
 from loadstone.model.comparison import Repeating
 from loadstone.model.units import format_share
 
@@ -43,7 +44,7 @@ def _imprecise(rule: Repeating, records: Sequence[FinishedTrial]) -> Iterator[tu
         if record.outcome.verdict != "invalid" and not row.stopped:
             groups.setdefault((row.treatment, row.rate, row.clients), []).append(record)
     for (treatment, rate, clients), runs in groups.items():
-        load = f"{rate:g} req/s" if clients is None else f"{clients} clients"
+        load = f"{rate:g} req/s" if clients is None else plural(clients, "client")
         for name, wanted in rule.until.wanted.items():
             values = [value for record in runs if (value := getattr(record.row, f"{name}_ms"))]
             reached = precision(values)

@@ -25,8 +25,9 @@ _KINDS = (
         figures.forest,
         "Change against the baseline",
         "Ratio of the geometric means over runs with its 95 % interval{which}. Grey: the baseline against itself (A/A) "
-        "at the same endpoint, the noise floor. Dashed: the margin of equality. A filled "
-        "marker is a difference after correction for multiple tests, a hollow one is no detected difference.",
+        "at the same endpoint, the noise floor. Dashed: the margin of equality. A filled triangle is a difference "
+        "after correction for multiple tests, a filled square an equality, a hollow circle neither. At most 24 "
+        "endpoints are drawn; where an interval is far wider than the changes, the axis ends before it does.",
         "comparison",
         wide=True,
     ),
@@ -42,7 +43,7 @@ _KINDS = (
         figures.shifts,
         "Where the latencies moved",
         "How much longer each percentile of all requests is than the baseline's, with the 95 % interval from run to "
-        "run. Grey: the baseline against itself.",
+        "run{which}. Grey: the baseline against itself.",
         "comparison_shifts",
     ),
     Kind(
@@ -72,7 +73,10 @@ class _EndpointRow:
     verdict: str
     kind: str
     load: str
+    at: float
     detects: str
+    least: float | None
+    """The difference that ``detects`` shows; None where it is unknown."""
 
 
 def gather(content: Content) -> Section | None:
@@ -139,7 +143,7 @@ def _groups(found: Compared) -> Iterator[_Group]:
 
 
 def _line(row: EffectRow) -> _EndpointRow:
-    detects = row.detects if isinstance(row, NoiseRow) else float("inf")
+    least = row.detects if isinstance(row, NoiseRow) and row.detects < float("inf") else None
     return _EndpointRow(
         name=row.name,
         statistic=row.statistic.upper(),
@@ -152,5 +156,7 @@ def _line(row: EffectRow) -> _EndpointRow:
         verdict=sentences.verdict(row),
         kind=row.verdict,
         load=sentences.load(row),
-        detects=format.percent(detects) if detects < float("inf") else format.NOTHING,
+        at=row.load,
+        detects=format.percent(least),
+        least=least,
     )

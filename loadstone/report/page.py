@@ -105,7 +105,7 @@ def write(content: Content, target: Path, look: Look = USUAL) -> None:
     pages = Pages(found.observability, target)
 
     def write() -> dict[str, list[str]]:
-        written = tables.write(found.tables, target / "tables")
+        written = tables.write(found.tables, target / "tables", content.closed)
         pages.write(written)
         return written
 

@@ -25,6 +25,8 @@ _CHOSEN: dict[str, tuple[str, ...]] = {
 """The columns that are shown of the widest tables; their CSV has all."""
 BOUND = "latency_bound_ms"
 BOUNDED = tuple(f"{name}_ms" for name in RANKED)
+_AROUND = {"published": "range", "ratio": "interval or range", "other": "interval or range"}
+"""What a column's low and high end are where that is not always its 95 % interval."""
 _LONG = 40
 """Rows from which on a table goes over several pages."""
 
@@ -67,8 +69,8 @@ _ENDINGS = {
 _ABBREVIATIONS = {"p999": "P99.9", "aborted": "broke", "cpu": "CPU", "dram": "DRAM", "id": "ID", "aa": "A/A"}
 
 
-def shown(name: str, table: pa.Table) -> TextTable:
-    """The table ``name`` without empty columns.
+def shown(name: str, table: pa.Table, closed: bool = False) -> TextTable:
+    """The table ``name`` without empty columns; the loads of a ``closed`` loop are its clients.
 
     A latency that is null is shown as above its lower bound, where that is known.
 
@@ -82,6 +84,8 @@ def shown(name: str, table: pa.Table) -> TextTable:
         if _is_end(column, chosen) or column == BOUND or not any(map(_known, table[column].to_pylist(), bounds)):
             continue
         unit, head = _unit(table.schema.field(column))
+        if closed and column == "load":
+            unit = _Unit("clients")
         text = _text(table.schema.field(column).type, unit)
         ends = [f"{column}_low", f"{column}_high"]
         cells = [
@@ -91,7 +95,7 @@ def shown(name: str, table: pa.Table) -> TextTable:
         if all(end in table.column_names for end in ends):
             around = zip(*(table[end].to_pylist() for end in ends), strict=True)
             cells = [_with(cell, low, high, text) for cell, (low, high) in zip(cells, around, strict=True)]
-            head += " [interval]"
+            head += f" [{_AROUND.get(column, '95 % interval')}]"
         heads.append(f"{head} ({unit.text})" if unit.text else head)
         columns.append(cells)
         numbers.append(pa.types.is_floating(table[column].type) or pa.types.is_integer(table[column].type))

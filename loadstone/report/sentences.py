@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from statistics import median
 from typing import TYPE_CHECKING
 
 from loadstone.analysis import bounds, drift, summary
@@ -160,11 +161,17 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
 
 
 def _measured(treatment: TreatmentSummary) -> str:
-    """What a closed loop without an SLO completed: the throughput with the fewest and with the most clients."""
-    rows = sorted(treatment.rows("measured"), key=lambda row: row.load)
-    ends = [rows[0]] if rows[0].load == rows[-1].load else [rows[0], rows[-1]]
-    found = [f"**{format.rate(row.throughput)}** with {format.load(row)}" for row in ends]
-    return f"completed {' and '.join(found)}, in a closed loop."
+    """What a closed loop without an SLO completed: the throughput with the fewest and with the most clients, as the
+    table of clients has it."""
+    measured = treatment.rows("measured")
+    loads = [row.load for row in measured]
+    found = []
+    for load in dict.fromkeys((min(loads), max(loads))):
+        there = [row for row in measured if row.load == load]
+        known = [row.throughput for row in there if row.throughput is not None]
+        found.append(f"**{format.rate(median(known) if known else None)}** with {format.load(there[0])}")
+    several = " (medians over trials)" if len(measured) > len(found) else ""
+    return f"completed {' and '.join(found)}{several}, in a closed loop."
 
 
 def _found_at_loads(content: Content, treatment: TreatmentSummary) -> str:

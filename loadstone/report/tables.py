@@ -21,8 +21,11 @@ MOST_BYTES = 50_000
 """Most bytes of a plain CSV; a larger one is compressed, which readers of data frames undo by themselves."""
 
 
-def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:
-    """Write every table that has rows, and return what follows the name of each of its files."""
+def write(tables: Mapping[str, pa.Table], folder: Path, closed: bool = False) -> dict[str, list[str]]:
+    """Write every table that has rows, and return what follows the name of each of its files.
+
+    The loads of a ``closed`` loop are its clients.
+    """
     written: dict[str, list[str]] = {}
     for name, table in tables.items():
         if not table.num_rows:
@@ -30,7 +33,7 @@ def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:
         data = to_csv(table).encode()
         files = {"csv": data} if len(data) <= MOST_BYTES else {"csv.gz": gzip.compress(data, mtime=0)}
         if table.num_rows <= MOST_ROWS:
-            shown = publication_table.shown(name, table)
+            shown = publication_table.shown(name, table, closed)
             files |= {"tex": publication_table.latex(shown).encode(), "md": publication_table.markdown(shown).encode()}
         for kind, content in files.items():
             (folder / f"{name}.{kind}").write_bytes(content)

@@ -122,5 +122,5 @@ def test_clients_of_a_closed_loop_are_compared_over_all_iterations(tmp_path: Pat
     assert (row.answer, row.treatment, row.other) == (
         "confirmed",
         "hotel-reservation, 5 clients",
-        "hotel-reservation, 1 clients",
+        "hotel-reservation, 1 client",
     )

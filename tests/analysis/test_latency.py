@@ -6,10 +6,11 @@ import json
 import shutil
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 
-from loadstone.analysis import curves, latency, summary
+from loadstone.analysis import curves, latency, summary, usage
 from loadstone.analysis.run import open_run
 from loadstone.model.slo import Slo
 from loadstone.report.figures.kinds import KINDS
@@ -135,6 +136,19 @@ def test_what_did_not_hold_may_be_at_the_load_that_held() -> None:
     assert [row.verdict for row in beside] == ["held", "not held"]
     [caption] = [kind.caption for kind in KINDS if kind.name == "operations"]
     assert "the lowest load from there on that did not hold" in caption
+
+
+@pytest.mark.parametrize(
+    ("second", "chosen"),
+    [({"phase": "fine", "rate": 110.0}, "b"), ({"phase": "bracket", "rate": 110.0}, "a"), ({"repetition": 2}, "a")],
+    ids=["higher", "short", "again"],
+)
+def test_all_that_is_of_the_highest_load_that_held_is_of_one_trial(second: dict[str, Any], chosen: str):
+    rows = (trial_row(trial_id="a", phase="fine"), trial_row(**{"trial_id": "b", "phase": "fine"} | second))
+    treatment = summary.TreatmentSummary("a", "a", {}, rows, None, None, (), ())
+    highest = usage.highest_held(treatment)
+    assert highest is not None and highest.trial_id == chosen
+    assert latency.beside_breaking_point(treatment) == [highest]
 
 
 def test_an_operation_without_a_request_has_no_latency(rated: Path, tmp_path: Path):

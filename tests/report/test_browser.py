@@ -63,3 +63,22 @@ def test_long_names_of_treatments_are_wrapped(width: int, chromium: Chromium, tm
     pq.write_table(table.set_column(place, table.field(place), [labels]), folder / "trials.parquet")
     chromium.open(page.build(folder), width)
     assert chromium.evaluate("document.documentElement.scrollWidth") == width
+
+
+SORTED = """
+(() => {
+  document.body.innerHTML = `<table><thead><tr><th><button>Name</button></th></tr></thead><tbody>${NAMES.map(
+    name => `<tr><td>${name}</td></tr>`).join("")}</tbody></table>`;
+  makeSortable(document);
+  document.querySelector("th button").click();
+  return [...document.querySelectorAll("td")].map(cell => cell.textContent);
+})()
+"""
+
+
+@pytest.mark.usefixtures("plain")
+def test_names_are_sorted_by_the_numbers_in_them(searched: Path, chromium: Chromium) -> None:
+    chromium.open(searched / "report" / "index.html", 1280)
+    for names in (["rate 2", "rate 10", "rate 100"], ["4e400", "9bcd", "12e4", "ab12"]):  # these are as ids of trials
+        given = str([names[1], names[-1], names[0], *names[2:-1]])
+        assert chromium.evaluate(SORTED.replace("NAMES", given)) == names

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loadstone.analysis.comparison.tables import CapacityRow
+from loadstone.analysis.comparison.tables import CapacityRow, NoiseRow
 from loadstone.report import comparison, content, page
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import sentences as report_words
+from loadstone.report.figures import comparison as figures
 from loadstone.report.section import Section
 from tests.synthetic import Synthetic
 from tests.trial_rows import effect_row
@@ -63,6 +66,23 @@ def test_tables_and_figures_are_of_what_there_is(slower: Section) -> None:
         "scaling=horizontal at 150 req/s: 8 pairs",
     ]
     assert {row.verdict for row in slower.shown["groups"][0].rows if row.statistic == "P50"} == {"slower"}
+
+
+def test_captions_state_which_comparisons_are_drawn_and_what_each_marker_is() -> None:
+    captions = {kind.name: kind.caption for kind in comparison._KINDS}
+    assert all("{which}" in captions[name] for name in ("comparison_forest", "comparison_shifts"))
+    assert {"filled", "hollow"} <= set(captions["comparison_forest"].split())
+    assert "a filled square an equality" in captions["comparison_forest"]
+    assert f"At most {figures._MOST_ROWS} endpoints" in captions["comparison_forest"]
+
+
+def test_loads_and_detected_differences_of_the_noise_are_sorted_as_numbers() -> None:
+    noise: dict[str, Any] = {"sd_low": 0.0, "sd_high": 1.0, "detects": 0.031, "detects_low": 0.0, "detects_high": 1.0}
+    effect = effect_row(load=1200.0, needed=None, verdict="cannot tell")
+    row = NoiseRow(**vars(effect), **noise, from_second_runs=True)
+    assert (comparison._line(row).at, comparison._line(row).least) == (1200.0, 0.031)
+    unknown = comparison._line(replace(row, detects=inf))
+    assert (unknown.least, unknown.detects) == (None, "–")
 
 
 def test_breaking_points_are_compared_where_there_was_a_search(searched: Path) -> None:

@@ -71,6 +71,25 @@ def test_markdown_shows_names_as_they_are(names: list[str]) -> None:
     assert [cell for row in shown[1:] for cell in row] == names
 
 
+def test_the_load_of_a_closed_loop_is_in_clients(tmp_path: Path) -> None:
+    points = pa.table({"treatment": ["a"], "load": [20.0], "throughput": [95.5]})
+    for closed, unit in ((True, "clients"), (False, "requests/s")):
+        tables.write({"curves": points}, tmp_path, closed)
+        assert f"| Load ({unit}) | Throughput (requests/s) |" in (tmp_path / "curves.md").read_text()
+        assert f"& Load ({unit}) & Throughput (requests/s)" in (tmp_path / "curves.tex").read_text()
+
+
+def test_intervals_have_their_level() -> None:
+    ends = {"load": [1.0], "p99_ms": [5.0], "p99_ms_low": [4.0], "p99_ms_high": [6.0]}
+    assert publication_table.shown("a", pa.table(ends)).heads == ["Load (requests/s)", "P99 [95 % interval] (ms)"]
+    # A published range is no interval of a mean, and ratios to it are of both kinds.
+    kinds = {f"{name}{end}": [1.0] for name in ("published", "ratio") for end in ("", "_low", "_high")}
+    assert publication_table.shown("published", pa.table(kinds)).heads == [
+        "Published [range]",
+        "Ratio [interval or range]",
+    ]
+
+
 def test_latex_takes_no_part_of_a_name_for_its_own() -> None:
     names = ["*", "[a]", "GET a|b", "100 %_$#{}&~^\\"]
     latex = publication_table.latex(publication_table.shown("names", pa.table({"service": names})))

@@ -93,7 +93,7 @@ def test_the_page_shows_the_table_and_the_figure(tmp_path: Path) -> None:
     with (folder / "report" / "tables" / "neighbours.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 2 * 2 * 4
     head = (folder / "report" / "tables" / "interference.md").read_text().splitlines()[0]
-    assert "P99 [interval] (ms)" in head and "Written (MiB/s)" in head
+    assert "P99 [95 % interval] (ms)" in head and "Written (MiB/s)" in head
 
 
 def test_the_figure_has_a_point_with_its_interval_for_each_level_and_load(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_two_factors_give_a_grid_of_breaking_points(crossed: Path):
             assert cell.strip() == f"{format.number(point.value)} {format.interval(point.low, point.high)}"
     latex = (crossed / "report" / "tables" / "grid.tex").read_text()
     assert latex.count(r"\\") == 3
-    assert "Treatment & Nomad [interval] (requests/s) & Swarm [interval] (requests/s)" in latex
+    assert "Treatment & Nomad [95 \\% interval] (requests/s) & Swarm [95 \\% interval] (requests/s)" in latex
 
 
 def test_the_table_of_trials_has_them_all_with_verdict_and_reason(searched: Path):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from loadstone.report import comparison as comparison_section
 from loadstone.report import content as contents
-from loadstone.report.figures import bars, load, look, spectrum, style
+from loadstone.report.figures import bars, comparison, load, look, spectrum, style
 from loadstone.report.figures.shortening import FEWEST, distinct
 from tests.report.labels import drawn, faults
 from tests.synthetic import Synthetic
@@ -63,3 +66,19 @@ def test_long_names_leave_a_figure_its_room(
         assert min(min(box.width, box.height) for box in sizes) > 60, "points"
         texts = {text.get_text().replace("\n", " ") for text in drawn(figure)}
         assert any("new-" in text for text in texts)
+
+
+@pytest.mark.parametrize("chosen", [look.USUAL, look.chosen("3.33in", None)], ids=["page", "column"])
+def test_the_only_compared_treatment_is_shortened_beside_its_baseline(tmp_path: Path, chosen: look.Look) -> None:
+    made = Synthetic(dict(zip(NAMES, (1250.0, 900.0), strict=True)), "workload", duration_s=1.0)
+    found = contents.gather(made.write(tmp_path))
+    section = comparison_section.gather(found)
+    assert section is not None
+    with style.styled(chosen):
+        figure = comparison.capacities(replace(found, tables=found.tables | dict(section.tables)))
+        assert figure is not None
+        style.settle(figure)
+        [axes] = figure.axes
+        [name] = [label.get_text() for label in axes.get_yticklabels()]
+        assert "new" in name and "old" in axes.get_xlabel()
+        assert faults(figure) == []

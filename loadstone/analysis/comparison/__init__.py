@@ -14,7 +14,7 @@ from loadstone.analysis import summary
 from loadstone.analysis.comparison import calibration, capacities, doubts, shapes, tables
 from loadstone.analysis.comparison.calibration import CalibrationRow
 from loadstone.analysis.comparison.capacities import Unestimated
-from loadstone.analysis.comparison.measured import families, measured, usable
+from loadstone.analysis.comparison.measured import MeasuredRun, families, measured, usable
 from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow, ShapeRow, ShiftRow, Sides
 from loadstone.analysis.comparison.treatments import again, at, effects, loads, noise, pairs
 from loadstone.analysis.comparison.unmeasured import Unmeasured, unmeasured
@@ -98,7 +98,7 @@ def within(
     found.doubts += doubts.of_trials(run.trials, method)
     if sequential and runs:
         found.doubts.append("treatments ran one after the other: what drifted between them counts as a difference")
-    counted: list[tuple[str, float, int]] = []
+    counted: list[tuple[str, MeasuredRun, int]] = []
     chosen = chosen_in(run)
     for load in loads(runs):
         mine, second = at(runs, a.label, load), again(runs, a.label, load)
@@ -116,8 +116,8 @@ def within(
             results = effects(mine, theirs, margin, method == "paired", chosen)
             found.effects += tables.effect_rows({**first, "treatment": other.label}, results)
             count = results[0][1].effect.runs if results else 0
-            counted.append((other.label, load, count))
-            found.doubts += doubts.of_missing(other.label, load, [*mine, *theirs])
+            counted.append((other.label, mine[0], count))
+            found.doubts += doubts.of_missing(other.label, [*mine, *theirs])
             found.doubts += doubts.of_families(families([*mine, *theirs], chosen), count, method)
     found.doubts += doubts.of_pairs(counted, method)
     if distributions:
@@ -140,7 +140,7 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
     of_old, of_new = (measured(run, run.trials, spans) for run in (old, new))
     for run in (old, new):
         found.doubts += doubts.of_trials(run.trials, "unpaired")
-    counted: list[tuple[str, float, int]] = []
+    counted: list[tuple[str, MeasuredRun, int]] = []
     chosen = chosen_in(new)
     for a, b in matched:
         before, after = _of(a, old), _of(b, new)
@@ -165,8 +165,8 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
             results = effects(mine, theirs, found.margin, False, chosen)
             found.effects += tables.effect_rows(where, results)
             count = results[0][1].effect.runs if results else 0
-            counted.append((after, load, count))
-            found.doubts += doubts.of_missing(after, load, [*mine, *theirs])
+            counted.append((after, mine[0], count))
+            found.doubts += doubts.of_missing(after, [*mine, *theirs])
             found.doubts += doubts.of_families(families([*mine, *theirs], chosen), count, "unpaired")
     found.doubts += doubts.of_pairs(counted, "unpaired")
     return _something(found, new)

@@ -77,16 +77,16 @@ def of_drift(runs: Sequence[MeasuredRun], baseline: str, load: float, margin: fl
     drift, p = batch_slope(np.array(values))
     if p < _SIGNIFICANT and abs(drift) > margin:
         word = "rose" if drift > 0 else "fell"
-        yield f"the P50 of {baseline} {word} by {abs(drift):.1%} over the run at {load:g}; pairs share that"
+        yield f"the P50 of {baseline} {word} by {abs(drift):.1%} over the run at {_load(known[0])}; pairs share that"
 
 
-def of_pairs(counted: Sequence[tuple[str, float, int]], method: str) -> Iterator[str]:
-    """Comparisons of a treatment at a load with too few pairs or runs to show anything, by their number."""
+def of_pairs(counted: Sequence[tuple[str, MeasuredRun, int]], method: str) -> Iterator[str]:
+    """Comparisons of a treatment, at a run's load, with too few pairs or runs to show anything, by their number."""
     fewest = FEWEST_PAIRS if method == "paired" else 4
     few: dict[int, list[str]] = {}
-    for treatment, load, runs in counted:
+    for treatment, run, runs in counted:
         if runs < fewest:
-            few.setdefault(runs, []).append(f"{treatment} at {load:g}")
+            few.setdefault(runs, []).append(f"{treatment} at {_load(run)}")
     for runs, where in few.items():
         what = plural(runs, "pair") if method == "paired" else f"{runs} runs"
         of = where[0] if len(where) == 1 else f"{len(where)} of {len(counted)} comparisons"
@@ -109,16 +109,22 @@ def of_families(families: Sequence[Sequence[Key]], runs: int, method: Method) ->
             )
 
 
-def of_missing(treatment: str, load: float, runs: Sequence[MeasuredRun]) -> Iterator[str]:
+def of_missing(treatment: str, runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """An endpoint of all requests that some run has not: without it the run that did worst would be left out unseen."""
     for statistic, fewest in STATISTICS.items():
         lacking = [run.trial_id for run in runs if Key("requests", ALL, statistic) not in run.values]
         if lacking:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             yield (
-                f"{treatment} at {load:g}: the {statistic.upper()} of all requests is not compared, as of trial"
+                f"{treatment} at {_load(runs[0])}: the {statistic.upper()} of all requests is not compared, as of trial"
                 f" {lacking[0]}{more} it is not known: fewer than {fewest} answers, or too many requests without one"
             )
+
+
+def _load(run: MeasuredRun) -> str:
+    if run.clients is not None:
+        return plural(run.clients, "client")
+    return f"{run.load:g} req/s" if run.load else "the trace's own pace"
 
 
 def of_machines(old: RunFolder, new: RunFolder) -> Iterator[str]:

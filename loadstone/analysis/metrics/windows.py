@@ -2,7 +2,8 @@
 
 A counter is read every period, not when the window begins, so its value at the window's ends is interpolated linearly
 between the readings around them. Where readings begin late or end early it is extrapolated by at most one period;
-beyond that, and where a counter began anew, there is no value, and the reason stands in its place.
+beyond that, and where a counter began anew, there is no value, and the reason stands in its place. Nor is there a mean
+of a gauge beyond that.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Value(NamedTuple):
     change: float | None
     """The increase of a counter over the window."""
     mean: float | None
-    """The mean of a gauge over its readings in the window."""
+    """The mean of a gauge over its readings in the window, if they cover it."""
     before: float | None
     """The value of a gauge when the window began."""
     after: float | None
@@ -207,11 +208,17 @@ def _at(series: _Series, lower: Ints, moment: int) -> Floats:
 
 
 def _gauges(series: _Series, from_ns: int, to_ns: int, period: float) -> tuple[Floats, Floats, Floats]:
-    """By series the mean of its readings in the window, and the reading next to either end, at most a period away."""
+    """By series the mean of its readings in the window, and the reading next to either end, at most a period away.
+
+    Of readings that begin late or end early by more there is no mean: it would be that of a part of the window.
+    """
     begin, end = series.after(from_ns - 1), series.after(to_ns)
     count = end - begin
     total = np.add.reduceat(np.append(series.value, 0.0), np.column_stack((begin, end)).ravel())[::2]
-    mean = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+    late = series.time[series.start] - from_ns > period
+    early = to_ns - series.time[series.end - 1] > period
+    known = (count > 0) & ~late & ~early
+    mean = np.divide(total, count, out=np.full(len(count), np.nan), where=known)
     return mean, _near(series, from_ns, period), _near(series, to_ns, period)
 
 

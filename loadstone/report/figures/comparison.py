@@ -15,11 +15,14 @@ from loadstone.analysis.comparison.measured import ALL
 from loadstone.analysis.comparison.tables import AGAIN, CapacityRow, EffectRow, NoiseRow, ShiftRow
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report.content import Content
-from loadstone.report.figures import style
+from loadstone.report.figures import style, texts
+from loadstone.report.figures.shortening import fitted
 
 MOST = 6
 """Comparisons that are drawn; all stand in the table."""
 _MOST_ROWS = 24
+_NAMES = 0.4
+"""How much of the width the name of a treatment may take."""
 _COLOURS = {
     "slower": style.COLOURS[1],
     "faster": style.COLOURS[2],
@@ -114,10 +117,14 @@ def capacities(content: Content) -> Figure | None:
     for y, row in enumerate(rows):
         axes.plot([row.low, row.high], [y, y], color=style.COLOURS[0], linewidth=1.4)
         axes.plot([row.ratio], [y], "o", color=style.COLOURS[0], markersize=5)
-    axes.set_yticks(range(len(rows)), [row.treatment for row in rows])
+    # Beside each other: what shortens one alone may leave out just what it differs by from the baseline.
+    room = _NAMES * style.width()
+    every = [rows[0].baseline, *(row.treatment for row in rows)]
+    baseline, *names = fitted(every, lambda name: texts.inches(name, "axes.labelsize") <= room)
+    axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"times the breaking point of {rows[0].baseline}")
+    axes.set_xlabel(f"times the breaking point of {baseline}")
     return figure
 
 

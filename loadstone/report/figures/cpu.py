@@ -23,10 +23,11 @@ _MOST, _LEAST = 20, 0.01
 def cpu(content: Content) -> Figure | None:
     """CPU by service at the highest held load; limits are drawn where they are anywhere near."""
     everything = content.rows(ServiceCpu)
-    shown = [t for t in content.treatments if any(row.treatment == t.label for row in everything)]
-    if not shown:
+    if not everything:
         return None
     services = _busiest(everything)
+    using = {row.treatment for row in everything if row.service in services}
+    shown = [treatment for treatment in content.treatments if treatment.label in using]
     highest = max(row.cores for row in everything)
     decimals = 2 if highest >= 0.1 else 3
     near = [row for row in everything if row.limit_cores is not None and row.limit_cores <= 2 * highest]

@@ -38,15 +38,16 @@ KINDS = (
         "{percentile} against offered load",
         "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. At fixed "
         "loads a line goes through the means over repetitions with its 95 % band; the treatment's marker is at the "
-        "median. An arrow at the axis is a trial that broke and was stopped: it has no latency. One above it is a "
-        "trial in which too few requests were answered: of its percentile a lower bound is known. "
+        "median. An arrow at the axis is a trial that broke and was stopped (grey: invalid): it has no latency. One "
+        "above it is a trial in which too few requests were answered: of its percentile a lower bound is known. "
         "The SLO's limit of this percentile is drawn, not the others that it may have. "
         "A vertical line with its band is a capacity, where 95 % of trials hold, with its 95 % interval.",
         "load",
         (
             "{percentile} against clients (closed loop)",
-            "Every trial is one marker. A client that waits for a slow answer sends fewer requests: do not compare "
-            "these latencies with those of an open loop.",
+            "Every trial is one marker. A line goes through the means over repetitions with its 95 % band; the "
+            "treatment's marker is at the median. A client that waits for a slow answer sends fewer requests: do not "
+            "compare these latencies with those of an open loop.",
         ),
     ),
     Kind(
@@ -61,8 +62,8 @@ KINDS = (
         "mean-latency",
         curves.means,
         "Mean latency against offered load",
-        "The mean over a trial's requests: of trials a line through the geometric means with its 95 % band, and a "
-        "marker at the median.",
+        "The mean over a trial's correct answers alone, unlike percentiles: of trials a line through the geometric "
+        "means with its 95 % band, and a marker at the median.",
         "curves",
     ),
     Kind(
@@ -104,9 +105,9 @@ KINDS = (
         "hold",
         load.holding,
         "Probability that a trial holds",
-        "The curve is estimated from all trials; the band contains it with 95 % probability at each load. "
-        "Dots above held, crosses below did not. The curve is at 95 % at the capacity and at 50 % at the breaking "
-        "point, each with its 95 % interval.",
+        "The curve is estimated from all valid trials; the band contains it with 95 % probability at each load. Dots "
+        "above are full trials that held, crosses below full ones that did not. The curve is at 95 % at the capacity "
+        "and at 50 % at the breaking point, each with its 95 % interval.",
         "hold",
     ),
     Kind(
@@ -114,9 +115,15 @@ KINDS = (
         load.throughput,
         "Throughput against offered load",
         "Requests completed within the measured window, by trials that ran to its end: what is missing to the line "
-        "failed or was answered later. An arrow at the axis is a trial that broke and was stopped: it has none.",
+        "failed or was answered later. At fixed loads a line goes through the means over repetitions with its 95 % "
+        "band; the treatment's marker is at the median. An arrow at the axis is a trial that broke and was stopped "
+        "(grey: invalid): it has none.",
         "load",
-        ("Throughput against clients (closed loop)", "Requests completed within the measured window."),
+        (
+            "Throughput against clients (closed loop)",
+            "Requests completed within the measured window. Every trial is one marker; a line goes through the means "
+            "over repetitions with its 95 % band, and the treatment's marker is at the median.",
+        ),
     ),
     Kind(
         "dropped",
@@ -152,9 +159,9 @@ KINDS = (
         "operations",
         operations.operations,
         "Latency by operation beside the breaking point",
-        "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
-        "that of the lowest load from there on that did not hold and ran to its end. An operation of which too few "
-        "requests were answered for a P99 is left out.",
+        "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held (of a "
+        "search a full one, where there is one) and in that of the lowest load from there on that did not hold and ran "
+        "to its end. An operation of which too few requests were answered for a P99 is left out.",
         "operations",
         (
             "Latency by operation (closed loop)",
@@ -166,10 +173,16 @@ KINDS = (
         "cpu",
         cpu.cpu,
         "Where the CPU time goes",
-        "Cores used by each service, all replicas together, at the highest load that held, from the kernel's cgroup "
-        "counters. A limit is drawn where it is within twice the busiest; services below 1 % of the busiest are in "
-        "the table only.",
+        "Cores used by each service, all replicas together, at the highest load that held (of a search in a full "
+        "trial, where there is one), from the kernel's cgroup counters. A limit is drawn where it is within twice the "
+        "busiest; at most the 20 busiest services are drawn, and none below 1 % of the busiest: the table has all.",
         "cpu",
+        (
+            "Where the CPU time goes (closed loop)",
+            "Cores used by each service, all replicas together, with the most clients that held, or had no SLO, from "
+            "the kernel's cgroup counters. A limit is drawn where it is within twice the busiest; at most the 20 "
+            "busiest services are drawn, and none below 1 % of the busiest: the table has all.",
+        ),
     ),
     Kind(
         "reference",

@@ -122,15 +122,23 @@ def test_unpaired_compares_all_runs_of_both_sides(run: RunFolder) -> None:
 def test_too_few_pairs_are_reported(run: RunFolder) -> None:
     found = comparison.within(without(run, lambda row: row.repetition < 4))
     assert {row.verdict for row in effects(found)} == {"cannot tell"}
-    assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
+    assert (
+        f"{SLOW} at 200 req/s: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
+    )
 
 
 def test_comparisons_with_as_few_pairs_are_reported_at_once() -> None:
-    counted = [("a", 100.0, 1), ("a", 200.0, 1), ("b", 100.0, 9), ("b", 200.0, 3)]
+    def at(load: float, clients: int | None = None) -> MeasuredRun:
+        return MeasuredRun("t", "a", load, clients, 1, False, 1, {})
+
+    counted = [("a", at(100.0), 1), ("a", at(200.0), 1), ("b", at(100.0), 9), ("b", at(200.0), 3)]
     assert list(doubts.of_pairs(counted, "paired")) == [
         "2 of 4 comparisons: 1 pair can show no difference, however large; at least 7 are needed",
-        "b at 200: 3 pairs can show no difference, however large; at least 7 are needed",
+        "b at 200 req/s: 3 pairs can show no difference, however large; at least 7 are needed",
     ]
+    for run, where in ((at(1.0, 1), "1 client"), (at(8.0, 8), "8 clients"), (at(0.0), "the trace's own pace")):
+        [text] = doubts.of_pairs([("b", run, 2)], "paired")
+        assert text.startswith(f"b at {where}: 2 pairs can show")
 
 
 def test_another_baseline_turns_it_around(run: RunFolder) -> None:
@@ -204,7 +212,7 @@ def test_an_endpoint_that_one_run_lacks_is_reported_as_missing(run: RunFolder) -
     found = comparison.within(replace(run, trials=few))
     message = f"the P99 of all requests is not compared, as of trial {gone.trial_id} it is not known: "
     message += "fewer than 100 answers, or too many requests without one"
-    assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200: {message}"]
+    assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200 req/s: {message}"]
     assert [row.statistic for row in effects(found, name=ALL)] == ["p50"]
     assert not any("not compared" in text for text in comparison.within(run).warnings)
 

@@ -85,6 +85,14 @@ def test_a_gauge_has_its_mean_in_the_window_and_what_it_was_at_either_end():
     assert value_of(readings([5, 6], GAUGE), 3, 9) == (None, None, None, None, "")
 
 
+@pytest.mark.parametrize(
+    ("first_s", "count", "known"), [(1.9, 20, True), (2.1, 20, False), (0, 11, True), (0, 10, False)]
+)
+def test_a_gauge_that_was_not_read_in_all_of_the_window_has_no_mean(first_s: float, count: int, known: bool):
+    value = value_of(readings([4.0] * count, GAUGE, first_s), 1.0, 11.0)
+    assert (value.mean is not None) is known
+
+
 def test_a_small_gauge_keeps_its_digits_beside_a_huge_one():
     small, huge = readings([2.5e-5] * 9, "clock_offset_seconds"), readings([1e15 + 1] * 9, "memory_total_bytes")
     measured = measure(pa.concat_tables([huge, small]), START, START + 8 * SECOND)
