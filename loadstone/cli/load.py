@@ -155,10 +155,10 @@ def command(
         if json:
             print_json({**summary.observed().model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
         elif wrk2:
-            echo((place / "wrk2.txt").read_text())
+            echo((place / "wrk2.txt").read_text(encoding="utf-8", errors="replace"))
         else:
             if (place / PRINTED).exists():
-                echo((place / PRINTED).read_text())
+                echo((place / PRINTED).read_text(encoding="utf-8"))
             out.print(render(summary.observed(), verdict, title))
     _conclude(requested, summary, verdict, folder)
 

@@ -139,8 +139,8 @@ class ExternalDriver(Driver):
         environment = {**os.environ, **self.environment(offer)}
         before, began = _children_cpu_s(), time.monotonic()
         with (
-            tempfile.TemporaryFile("w+") as out,
-            tempfile.TemporaryFile("w+") as err,
+            tempfile.TemporaryFile("w+", errors="replace") as out,
+            tempfile.TemporaryFile("w+", errors="replace") as err,
             in_time(),
             child(
                 command,

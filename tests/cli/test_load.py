@@ -380,8 +380,8 @@ def test_a_real_load(say: Say, server: str) -> None:
     assert pq.read_table("kept/requests.parquet").num_rows == result["counts"]["offered"]
 
 
-def test_what_a_script_prints_is_shown(say: Say, server: str, tmp_path: Path) -> None:
-    done = "function done(s) io.write('I saw ' .. (s.requests > 0 and 'some' or 'none') .. '\\n') end"
+def test_what_a_script_prints_is_shown_whatever_bytes_it_is(say: Say, server: str, tmp_path: Path) -> None:
+    done = "function done(s) io.write('I saw ' .. (s.requests > 0 and 'some' or 'none') .. '\\n\\255') end"
     (tmp_path / "x.lua").write_text(f"wrk.headers['X-A'] = 'b'\n{done}\n")
     code, result, _ = say("x.lua", f"http://{server}", "--rate", "40", "--duration", "1s", "--warmup", "0")
     assert code in (0, 4) and "I saw some\n" in result and "x.lua at http://" in result

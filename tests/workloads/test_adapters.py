@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -240,6 +241,14 @@ def test_a_tool_that_is_missing_is_found_before_anything_starts(monkeypatch: pyt
         assert (finding.level, finding.what) == ("error", tool.name) and finding.remedy
         with pytest.raises(DriverError, match="is not installed"):
             tool.run(offer(), lambda event: None)
+
+
+def test_a_complaint_in_another_encoding_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wrk").write_text("#!/bin/sh\nprintf 'caf\\351 \\377' >&2\nexit 1\n")
+    (tmp_path / "wrk").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(DriverError, match="wrk exited with 1: caf\ufffd \ufffd"):
+        Wrk().run(closed(tmp_path), lambda event: None)
 
 
 def test_several_front_ends_are_more_than_one_address() -> None:
