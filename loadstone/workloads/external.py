@@ -199,6 +199,11 @@ def statistics(**known: float | None) -> Statistics:
     return {**dict.fromkeys(STATISTICS), **known}
 
 
+def number(value: float) -> str:
+    """A number for a tool, with all its digits and without an exponent."""
+    return f"{value:.15g}"
+
+
 def whole(seconds: float) -> str:
     """A duration for a tool that accepts whole seconds only."""
     return f"{round(seconds)}s"
