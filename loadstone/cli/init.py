@@ -15,7 +15,7 @@ import typer
 from loadstone import plugins
 from loadstone.applications import catalogue, compose_import
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.applications.workload_import import ImportedWorkload
+from loadstone.applications.workload_import import ImportedWorkload, unique
 from loadstone.applications.workload_import import har as har_file
 from loadstone.applications.workload_import import openapi as openapi_file
 from loadstone.cli import options
@@ -85,7 +85,8 @@ def command(
     study: dict[str, Any] = {"version": 1, "name": loaded.application.name, "application": _named(what, output)}
     beside = output.with_name(f"{output.stem}.workload.yaml")
     if imported is not None:
-        study["workloads"] = yaml12.FlowMapping({_name(openapi or har): beside.name})
+        name = unique(_name(openapi or har), loaded.application.workloads)
+        study["workloads"] = yaml12.FlowMapping({name: beside.name})
     else:
         study |= _chosen_workload(loaded, workload)
     study |= deployment
@@ -98,7 +99,7 @@ def command(
     try:
         plan = _write(text, output, beside, imported)
     except InputError as error:
-        raise _without_the_study(error, output) from None
+        raise _without_the_study(error, output, beside, openapi or har) from None
     out.print(f"{output}: {load_summary(plan)}", markup=False)
     if imported is not None:
         out.print(f"{beside}: {plural(len(imported.workload['operations']), 'operation')}", markup=False)
@@ -187,16 +188,17 @@ def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
     return {"orchestrator": name, "cluster": yaml12.FlowMapping(infrastructure=infrastructure)}
 
 
-def _without_the_study(error: InputError, output: Path) -> InputError:
-    """Without the lines of a study that is not written: what is wrong came by an option, or by an answer."""
-    if all(problem.file != output for problem in error.problems):
-        return error
-    return InputError(
-        [
-            replace(it, file=_OPTIONS.get(it.where, it.where), line=0, where="") if it.file == output else it
-            for it in error.problems
-        ]
-    )
+def _without_the_study(error: InputError, output: Path, beside: Path, imported: Path | None) -> InputError:
+    """Without the lines of files that are not written: what is wrong came by an option, an answer or another file."""
+    problems = [
+        replace(it, file=_OPTIONS.get(it.where, it.where), line=0, where="")
+        if it.file == output
+        else replace(it, file=imported, line=0)
+        if imported is not None and Path(it.file).resolve() == beside.resolve()
+        else it
+        for it in error.problems
+    ]
+    return InputError(problems) if problems else error
 
 
 def _write(text: str, output: Path, beside: Path, imported: ImportedWorkload | None) -> Plan:
