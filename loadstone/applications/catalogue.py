@@ -123,6 +123,8 @@ def _service_name(host: str) -> str:
 def _find(name_or_path: str) -> list[Path]:
     """The files of an application: one, or several compose files as ``a.yml:b.yml`` names them."""
     built_in = _HERE / name_or_path / _FILE
+    if not name_or_path:  # as a path it would be this folder
+        raise InputError(f"no application {name_or_path!r}" + did_you_mean(name_or_path, names()))
     if name_or_path in names():
         return [built_in]
     path = Path(name_or_path)

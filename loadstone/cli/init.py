@@ -69,11 +69,15 @@ def command(
     ),
 ) -> None:
     """Write a study that searches the capacity of an application; on a terminal, what is not given is a question."""
-    if output.exists():
+    with writing(output):
+        there = output.exists()
+    if there:
         raise InputError(f"{output} exists; choose another file with --output")
     imported = _imported(openapi, har, what, workload)
-    what = what or (imported.url if imported is not None else None)
-    what = what or _answer("Compose file, address or built-in application", _here())
+    if what is None:
+        what = imported.url if imported is not None else None
+    if what is None:
+        what = _answer("Compose file, address or built-in application", _here())
     if what is None:
         known = ", ".join(catalogue.names())
         raise InputError(
@@ -90,7 +94,8 @@ def command(
     else:
         study |= _chosen_workload(loaded, workload)
     study |= deployment
-    p99 = p99 or _answer("The latency that 99 % of requests must not exceed", _LIMIT)
+    if p99 is None:
+        p99 = _answer("The latency that 99 % of requests must not exceed", _LIMIT)
     study |= {
         "load": {"capacity": yaml12.FlowMapping(slo={"p99": p99, "completed": "99%"}, precision="10%")},
         "trial": yaml12.FlowMapping(warmup="3s", duration="10s"),
@@ -149,7 +154,7 @@ def _imported(
     """The workload that a file describes, where one is given."""
     if openapi is None and har is None:
         return None
-    if (openapi and har) or workload:
+    if (openapi and har) or workload is not None:
         raise InputError("--openapi, --har and --workload each choose the workload; give one of them")
     if openapi is not None:
         return openapi_file.workload(openapi)
@@ -168,7 +173,9 @@ def _chosen_workload(loaded: LoadedApplication, given: str | None) -> dict[str, 
     if application.url is not None and given is None:  # written out, so that it can be changed
         mix = application.workloads[default].model_dump(mode="json", exclude_unset=True)
         return {"workloads": {"requests": mix}}
-    return {"workload": given or (_answer(f"Workload ({', '.join(names)})", default) if len(names) > 1 else default)}
+    if given is None:
+        given = _answer(f"Workload ({', '.join(names)})", default) if len(names) > 1 else default
+    return {"workload": given}
 
 
 def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
@@ -178,7 +185,7 @@ def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
             raise InputError(f"--orchestrator: {loaded.application.url} is deployed already; leave it out")
         return {}
     possible = _orchestrators(loaded)
-    name = given or _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
+    name = given if given is not None else _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
     software = plugins.find("orchestrators", name).software
     # Emulated hosts reach no registry: images of others are pulled by the engine or cluster that is there.
     has_images = _has_images(loaded)
@@ -209,15 +216,15 @@ def _write(text: str, output: Path, beside: Path, imported: ImportedWorkload | N
         if imported is not None:
             if beside.exists():
                 raise InputError(f"{beside} exists; choose another file with --output")
-            beside.write_text(yaml12.dump(imported.workload), encoding="utf-8")
+            write_text(beside, yaml12.dump(imported.workload))
         try:
             plan = make_plan(Document(text, output))
+            for note in [*(imported.notes if imported is not None else ()), *grouped(plan.notes)]:
+                warn(note)
+            write_text(output.parent / _SCHEMA, json.dumps(schema(Study), indent=1) + "\n")
+            write_text(output, text)
             made = True
         finally:
             if imported is not None and not made:
                 beside.unlink()
-        for note in [*(imported.notes if imported is not None else ()), *grouped(plan.notes)]:
-            warn(note)
-        write_text(output, text)
-        write_text(output.parent / _SCHEMA, json.dumps(schema(Study), indent=1) + "\n")
     return plan

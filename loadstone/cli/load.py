@@ -165,11 +165,12 @@ def command(
 
 def _members(commands: list[str]) -> tuple[LoadWorkerCommand, ...]:
     try:
-        return tuple(
-            LoadWorkerCommand(f"member-{n}", tuple(shlex.split(command))) for n, command in enumerate(commands, 1)
-        )
+        split = [tuple(shlex.split(command)) for command in commands]
     except ValueError as error:
         raise InputError(f"--member: not a command line: {error}") from None
+    if () in split:
+        raise InputError("--member '': is empty; give a command, for example `ssh HOST stone load --member`")
+    return tuple(LoadWorkerCommand(f"member-{n}", command) for n, command in enumerate(split, 1))
 
 
 def _closed(clients: int | None, **given: Any) -> dict[str, Any] | None:
@@ -225,9 +226,9 @@ def _kept(folder: Path | None) -> Iterator[Path]:
         with temporary.directory("load") as place:
             yield Path(place)
         return
-    if (folder / "summary.json").exists():
-        raise InputError(f"--out {folder}: already contains the results of another load; choose another folder")
     with writing(folder):
+        if (folder / "summary.json").exists():
+            raise InputError(f"--out {folder}: already contains the results of another load; choose another folder")
         folder.mkdir(parents=True, exist_ok=True)
     yield folder.resolve()
 
