@@ -69,6 +69,7 @@ def load(name_or_path: str) -> LoadedApplication:
     document.check(_unknown_software(application))
     document.check(_unknown_services(application))
     document.check(workload_files.findings(application))
+    document.check(_no_folder(application))
     canonical = json.dumps(application.model_dump(mode="json", by_alias=True, exclude=_PLACES), sort_keys=True)
     canonical_text = workload_files.anywhere(canonical, application)
     return LoadedApplication(application, document, hashlib.sha256(canonical_text.encode()).hexdigest()[:12])
@@ -123,6 +124,8 @@ def _service_name(host: str) -> str:
 def _find(name_or_path: str) -> list[Path]:
     """The files of an application: one, or several compose files as ``a.yml:b.yml`` names them."""
     built_in = _HERE / name_or_path / _FILE
+    if not name_or_path:  # as a path it would be this folder
+        raise InputError(f"no application {name_or_path!r}" + did_you_mean(name_or_path, names()))
     if name_or_path in names():
         return [built_in]
     path = Path(name_or_path)
@@ -174,6 +177,13 @@ def _unknown_software(application: Application) -> list[tuple[tuple[str | int, .
         for name, service in application.services.items()
         if service.runs.software is not None and service.runs.software not in known
     ]
+
+
+def _no_folder(application: Application) -> Iterator[Finding]:
+    """The folder of the commands for its data, if it is none."""
+    if not os.path.isdir(application.data.folder):
+        message = f"{application.data.folder}: there is no such folder; paths are relative to the application file"
+        yield ("data", "folder"), message
 
 
 def _unknown_services(application: Application) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from typing import Any
 from loadstone.applications.seeding import Counts
 from loadstone.model.application import Application, Growth
 from loadstone.model.records.audit import ContentCheck, GrowthCheck
-from loadstone.model.records.summary import Totals, TrialSummary
+from loadstone.model.records.summary import OperationSummary, Totals, TrialSummary
 from loadstone.model.workload import Request, Workload
 
 
@@ -37,11 +37,16 @@ def check(application: Application, before: Counts, after: Counts, summary: Tria
 
     A write that was answered is there; one that was sent and not answered may be. All requests of the run count,
     those of the warm-up and of sessions' steps too. An operation that was not part of the load must have added nothing.
-    Nothing is checked where a driver does not report what its script sent.
+    Nothing is checked where a driver does not report what its script sent, or an operation's requests of the whole run.
     """
     if summary.driver is not None and not summary.operations:
         return []
-    return [_check(rule, before, after, _counted(application, rule, summary)) for rule in application.checks]
+    counted = [(rule, [part.all for part in _parts(application, rule, summary)]) for rule in application.checks]
+    return [
+        _check(rule, before, after, [totals for totals in done if totals is not None])
+        for rule, done in counted
+        if None not in done
+    ]
 
 
 def lost(application: Application, before: Counts, after: Counts | None, summary: TrialSummary) -> list[str]:
@@ -54,7 +59,9 @@ def lost(application: Application, before: Counts, after: Counts | None, summary
     for rule in application.checks:
         key = (rule.store, rule.collection)
         if key in expected and rule.full_at is None:
-            expected[key] += sum(part.completed for part in _counted(application, rule, summary))
+            expected[key] += sum(
+                part.all.completed for part in _parts(application, rule, summary) if part.all is not None
+            )
     if after is None:
         held = ", ".join(f"{count:,} in {'/'.join(key)}" for key, count in expected.items() if count)
         return [f"documents are lost or out of reach: {held}"] if held else []
@@ -65,10 +72,10 @@ def lost(application: Application, before: Counts, after: Counts | None, summary
     ]
 
 
-def _counted(application: Application, rule: Growth, summary: TrialSummary) -> list[Totals]:
-    """The requests of a rule's operations, by operation."""
+def _parts(application: Application, rule: Growth, summary: TrialSummary) -> list[OperationSummary]:
+    """What a summary has of a rule's operations."""
     names = _names(application, rule)
-    return [part.all for part in summary.operations if part.all is not None and _called(part.name) & names]
+    return [part for part in summary.operations if _called(part.name) & names]
 
 
 def _called(name: str) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 
@@ -20,37 +21,41 @@ _LINES = 10
 
 def run(commands: DataCommands, command: str, entries: Sequence[str]) -> None:
     """Run a command to its end; raises DeploymentError with its last lines where it fails, or after an hour."""
-    result = _run(commands, command, entries, _FILLED_WITHIN_S)
-    if result.returncode != 0:
-        raise DeploymentError(_failure(command, result))
+    code, printed = _run(commands, command, entries, _FILLED_WITHIN_S)
+    if code != 0:
+        raise DeploymentError(_failure(command, code, printed))
 
 
 def wait(commands: DataCommands, command: str, entries: Sequence[str]) -> None:
     """Repeat a command until it succeeds; raises DeploymentError after a minute."""
     end = time.monotonic() + _WITHIN_S
-    while (result := _run(commands, command, entries)).returncode != 0:
+    while True:
+        code, printed = _run(commands, command, entries, _WITHIN_S)
+        if code == 0:
+            return
         if time.monotonic() > end:
-            raise DeploymentError(f"after {_WITHIN_S:g} s still: {_failure(command, result)}")
+            raise DeploymentError(f"after {_WITHIN_S:g} s still: {_failure(command, code, printed)}")
         time.sleep(_INTERVAL_S)
 
 
-def _run(
-    commands: DataCommands, command: str, entries: Sequence[str], within_s: float = _WITHIN_S
-) -> subprocess.CompletedProcess[str]:
+def _run(commands: DataCommands, command: str, entries: Sequence[str], within_s: float) -> tuple[int, str]:
+    """The exit code of a command and what it printed. What it started ends with it where it is stopped."""
     environment = os.environ | {"LOADSTONE_ENTRY": entries[0], "LOADSTONE_ENTRIES": ",".join(entries)}
-    return subprocesses.run(
-        ["sh", "-c", command],
-        within_s,
-        cwd=commands.folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        capture_output=False,
-        errors="replace",
-    )
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        with subprocesses.child(
+            ["sh", "-c", command],
+            within_s=within_s,
+            cwd=commands.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            code = process.wait()
+        output.seek(0)
+        return code, output.read()
 
 
-def _failure(command: str, result: subprocess.CompletedProcess[str]) -> str:
-    last = "\n".join(result.stdout.splitlines()[-_LINES:])
-    return f"`{command}` ended with exit code {result.returncode}" + (f":\n{last}" if last else "")
+def _failure(command: str, code: int, printed: str) -> str:
+    last = "\n".join(printed.splitlines()[-_LINES:])
+    return f"`{command}` ended with exit code {code}" + (f":\n{last}" if last else "")

@@ -80,9 +80,13 @@ def _column(lines: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
     """The values below a name in the first row; raises ValueError with the line."""
     rows = csv.reader(lines)
     try:
-        columns = next(rows, [])
+        columns = next((row for row in rows if row), [])  # the load generator skips empty lines too
         if name not in columns:
-            raise ValueError(f"1: no column {name!r}" + did_you_mean(name, columns))
+            raise ValueError(f"{rows.line_num or 1}: no column {name!r}" + did_you_mean(name, columns))
+        if columns.count(name) > 1:
+            raise ValueError(
+                f"{rows.line_num}: the column {name!r} is there {columns.count(name)} times; rename others"
+            )
         at = columns.index(name)
         for row in rows:
             if row and len(row) != len(columns):

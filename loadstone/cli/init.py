@@ -15,7 +15,7 @@ import typer
 from loadstone import plugins
 from loadstone.applications import catalogue, compose_import
 from loadstone.applications.catalogue import LoadedApplication
-from loadstone.applications.workload_import import ImportedWorkload
+from loadstone.applications.workload_import import ImportedWorkload, unique
 from loadstone.applications.workload_import import har as har_file
 from loadstone.applications.workload_import import openapi as openapi_file
 from loadstone.cli import options
@@ -69,11 +69,15 @@ def command(
     ),
 ) -> None:
     """Write a study that searches the capacity of an application; on a terminal, what is not given is a question."""
-    if output.exists():
+    with writing(output):
+        there = output.exists()
+    if there:
         raise InputError(f"{output} exists; choose another file with --output")
     imported = _imported(openapi, har, what, workload)
-    what = what or (imported.url if imported is not None else None)
-    what = what or _answer("Compose file, address or built-in application", _here())
+    if what is None:
+        what = imported.url if imported is not None else None
+    if what is None:
+        what = _answer("Compose file, address or built-in application", _here())
     if what is None:
         known = ", ".join(catalogue.names())
         raise InputError(
@@ -85,11 +89,13 @@ def command(
     study: dict[str, Any] = {"version": 1, "name": loaded.application.name, "application": _named(what, output)}
     beside = output.with_name(f"{output.stem}.workload.yaml")
     if imported is not None:
-        study["workloads"] = yaml12.FlowMapping({_name(openapi or har): beside.name})
+        name = unique(_name(openapi or har), loaded.application.workloads)
+        study["workloads"] = yaml12.FlowMapping({name: beside.name})
     else:
         study |= _chosen_workload(loaded, workload)
     study |= deployment
-    p99 = p99 or _answer("The latency that 99 % of requests must not exceed", _LIMIT)
+    if p99 is None:
+        p99 = _answer("The latency that 99 % of requests must not exceed", _LIMIT)
     study |= {
         "load": {"capacity": yaml12.FlowMapping(slo={"p99": p99, "completed": "99%"}, precision="10%")},
         "trial": yaml12.FlowMapping(warmup="3s", duration="10s"),
@@ -98,7 +104,7 @@ def command(
     try:
         plan = _write(text, output, beside, imported)
     except InputError as error:
-        raise _without_the_study(error, output) from None
+        raise _without_the_study(error, output, beside, openapi or har) from None
     out.print(f"{output}: {load_summary(plan)}", markup=False)
     if imported is not None:
         out.print(f"{beside}: {plural(len(imported.workload['operations']), 'operation')}", markup=False)
@@ -148,7 +154,7 @@ def _imported(
     """The workload that a file describes, where one is given."""
     if openapi is None and har is None:
         return None
-    if (openapi and har) or workload:
+    if (openapi and har) or workload is not None:
         raise InputError("--openapi, --har and --workload each choose the workload; give one of them")
     if openapi is not None:
         return openapi_file.workload(openapi)
@@ -167,7 +173,9 @@ def _chosen_workload(loaded: LoadedApplication, given: str | None) -> dict[str, 
     if application.url is not None and given is None:  # written out, so that it can be changed
         mix = application.workloads[default].model_dump(mode="json", exclude_unset=True)
         return {"workloads": {"requests": mix}}
-    return {"workload": given or (_answer(f"Workload ({', '.join(names)})", default) if len(names) > 1 else default)}
+    if given is None:
+        given = _answer(f"Workload ({', '.join(names)})", default) if len(names) > 1 else default
+    return {"workload": given}
 
 
 def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
@@ -177,7 +185,7 @@ def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
             raise InputError(f"--orchestrator: {loaded.application.url} is deployed already; leave it out")
         return {}
     possible = _orchestrators(loaded)
-    name = given or _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
+    name = given if given is not None else _answer(f"Orchestrator ({', '.join(possible)})", possible[0])
     software = plugins.find("orchestrators", name).software
     # Emulated hosts reach no registry: images of others are pulled by the engine or cluster that is there.
     has_images = _has_images(loaded)
@@ -187,16 +195,17 @@ def _deployment(loaded: LoadedApplication, given: str | None) -> dict[str, Any]:
     return {"orchestrator": name, "cluster": yaml12.FlowMapping(infrastructure=infrastructure)}
 
 
-def _without_the_study(error: InputError, output: Path) -> InputError:
-    """Without the lines of a study that is not written: what is wrong came by an option, or by an answer."""
-    if all(problem.file != output for problem in error.problems):
-        return error
-    return InputError(
-        [
-            replace(it, file=_OPTIONS.get(it.where, it.where), line=0, where="") if it.file == output else it
-            for it in error.problems
-        ]
-    )
+def _without_the_study(error: InputError, output: Path, beside: Path, imported: Path | None) -> InputError:
+    """Without the lines of files that are not written: what is wrong came by an option, an answer or another file."""
+    problems = [
+        replace(it, file=_OPTIONS.get(it.where, it.where), line=0, where="")
+        if it.file == output
+        else replace(it, file=imported, line=0)
+        if imported is not None and Path(it.file).resolve() == beside.resolve()
+        else it
+        for it in error.problems
+    ]
+    return InputError(problems) if problems else error
 
 
 def _write(text: str, output: Path, beside: Path, imported: ImportedWorkload | None) -> Plan:
@@ -207,15 +216,15 @@ def _write(text: str, output: Path, beside: Path, imported: ImportedWorkload | N
         if imported is not None:
             if beside.exists():
                 raise InputError(f"{beside} exists; choose another file with --output")
-            beside.write_text(yaml12.dump(imported.workload), encoding="utf-8")
+            write_text(beside, yaml12.dump(imported.workload))
         try:
             plan = make_plan(Document(text, output))
+            for note in [*(imported.notes if imported is not None else ()), *grouped(plan.notes)]:
+                warn(note)
+            write_text(output.parent / _SCHEMA, json.dumps(schema(Study), indent=1) + "\n")
+            write_text(output, text)
             made = True
         finally:
             if imported is not None and not made:
                 beside.unlink()
-        for note in [*(imported.notes if imported is not None else ()), *grouped(plan.notes)]:
-            warn(note)
-        write_text(output, text)
-        write_text(output.parent / _SCHEMA, json.dumps(schema(Study), indent=1) + "\n")
     return plan

@@ -155,21 +155,22 @@ def command(
         if json:
             print_json({**summary.observed().model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
         elif wrk2:
-            echo((place / "wrk2.txt").read_text())
+            echo((place / "wrk2.txt").read_text(encoding="utf-8", errors="replace"))
         else:
             if (place / PRINTED).exists():
-                echo((place / PRINTED).read_text())
+                echo((place / PRINTED).read_text(encoding="utf-8"))
             out.print(render(summary.observed(), verdict, title))
     _conclude(requested, summary, verdict, folder)
 
 
 def _members(commands: list[str]) -> tuple[LoadWorkerCommand, ...]:
     try:
-        return tuple(
-            LoadWorkerCommand(f"member-{n}", tuple(shlex.split(command))) for n, command in enumerate(commands, 1)
-        )
+        split = [tuple(shlex.split(command)) for command in commands]
     except ValueError as error:
         raise InputError(f"--member: not a command line: {error}") from None
+    if () in split:
+        raise InputError("--member '': is empty; give a command, for example `ssh HOST stone load --member`")
+    return tuple(LoadWorkerCommand(f"member-{n}", command) for n, command in enumerate(split, 1))
 
 
 def _closed(clients: int | None, **given: Any) -> dict[str, Any] | None:
@@ -225,9 +226,9 @@ def _kept(folder: Path | None) -> Iterator[Path]:
         with temporary.directory("load") as place:
             yield Path(place)
         return
-    if (folder / "summary.json").exists():
-        raise InputError(f"--out {folder}: already contains the results of another load; choose another folder")
     with writing(folder):
+        if (folder / "summary.json").exists():
+            raise InputError(f"--out {folder}: already contains the results of another load; choose another folder")
         folder.mkdir(parents=True, exist_ok=True)
     yield folder.resolve()
 

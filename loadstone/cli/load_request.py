@@ -59,14 +59,15 @@ def settings(load: dict[str, Any], trial: dict[str, Any]) -> LoadSettings:
     return parsed.model_copy(update={"load": found})
 
 
-def value(option: str, text: str | None) -> Any:
+def value(option: str, text: str) -> Any:
     """The value of an option, in the syntax of a study file."""
-    if text is None:
-        return None
     try:
-        return Document(f"value: {text}", option).data["value"]
+        found = Document(f"value: {text}", option).data["value"]
     except InputError as error:
         raise InputError(f"{option} {text!r}: {error.problems[0].message}") from None
+    if found is None:
+        raise InputError(f"{option} {text!r}: has no value; leave it out, or give one")
+    return found
 
 
 def objective(texts: list[str] | None) -> dict[str, str] | None:

@@ -80,9 +80,14 @@ class Watchdog:
 
 
 def start(command: Sequence[str], cpus: Sequence[int] = (), **options: Any) -> subprocess.Popen[str]:
-    """Start ``command`` with the options of Popen, as the leader of a process group. It dies with us."""
+    """Start ``command`` with the options of Popen, as the leader of a process group. It dies with us.
+
+    What it writes to a pipe is read as text, whatever bytes they are.
+    """
     pinned = [taskset, "-c", format_cores(cpus)] if cpus and (taskset := shutil.which("taskset")) else []
-    return subprocess.Popen(with_us([*pinned, *command]), text=True, start_new_session=True, **options)
+    settings = {"text": True, "errors": "replace", "start_new_session": True, **options}
+    started: subprocess.Popen[str] = subprocess.Popen(with_us([*pinned, *command]), **settings)
+    return started
 
 
 def with_us(command: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from loadstone.model import address, dataset
-from loadstone.model.base import Finding, Matches, Model, did_you_mean
+from loadstone.model.base import Finding, Matches, Model, beside, did_you_mean
 from loadstone.model.dataset import Dataset, DatasetName
 from loadstone.model.image import Image
 from loadstone.model.tasks import Tasks
@@ -148,8 +148,8 @@ class Entry(Model):
 class DataCommands(Model):
     """Commands of a shell that manage the data of an application of images. ``$LOADSTONE_ENTRY`` is ``host:port``."""
 
-    folder: str = "."
-    """Where they run, on the machine that runs the study."""
+    folder: Annotated[str, AfterValidator(beside), Field(validate_default=True)] = "."
+    """Where they run, on the machine that runs the study: by default, where the application file is."""
     seed: str | None = None
     """Fills the stores of a fresh deployment."""
     reset: str | None = None

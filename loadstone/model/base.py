@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema
 
 from loadstone.model.hints import NAMES
@@ -63,6 +64,13 @@ def show(value: Any) -> str:
             return f"{value:.12g}"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def beside(value: str, info: ValidationInfo) -> str:
+    """A path as it is seen from the file that names it."""
+    if info.context is None or "file" not in info.context:
+        return value
+    return str((Path(info.context["file"]).parent / value).absolute())
 
 
 class Matches:

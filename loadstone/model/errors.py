@@ -132,7 +132,7 @@ _REMEDIES = {
 }
 
 
-_PLACES = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
+_PLACES = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 class DiskError(LoadstoneError):
@@ -140,7 +140,8 @@ class DiskError(LoadstoneError):
 
 
 def place_error(path: Path | str, error: OSError) -> InputError | None:
-    """What a failure to write ``path`` means, if nothing can be written in that place: it is closed, or a file."""
+    """What a failure to write ``path`` means, if nothing can be written in that place: it is closed, a file, or its
+    name is none."""
     if error.errno not in _PLACES:
         return None
     return InputError(

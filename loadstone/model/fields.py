@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from loadstone.model.base import Finding, Matches, Model
+from loadstone.model.base import Finding, Matches, Model, beside
 
 _LARGEST = 10**15
 _LONGEST_TEXT = 2**20
@@ -25,13 +24,6 @@ def _real_day(value: str) -> str:
     except ValueError:
         pass
     raise ValueError(f"{value!r} is not a day; write it like 2015-04-09")
-
-
-def _beside(value: str, info: ValidationInfo) -> str:
-    """A path as it is seen from the file that names it."""
-    if info.context is None or "file" not in info.context:
-        return value
-    return str((Path(info.context["file"]).parent / value).absolute())
 
 
 Day = Annotated[str, AfterValidator(_real_day), WithJsonSchema({"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
@@ -167,7 +159,7 @@ class FileField(Model):
     """A line of a text file, or a value of one column of a CSV file; at most 100 MB."""
 
     kind: Literal["file"]
-    path: Annotated[str, AfterValidator(_beside)]
+    path: Annotated[str, AfterValidator(beside)]
     """Relative to the folder of the file that has this key."""
     column: str | None = None
     """The name of a column in the first row of a CSV file."""

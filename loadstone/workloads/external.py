@@ -139,8 +139,8 @@ class ExternalDriver(Driver):
         environment = {**os.environ, **self.environment(offer)}
         before, began = _children_cpu_s(), time.monotonic()
         with (
-            tempfile.TemporaryFile("w+") as out,
-            tempfile.TemporaryFile("w+") as err,
+            tempfile.TemporaryFile("w+", errors="replace") as out,
+            tempfile.TemporaryFile("w+", errors="replace") as err,
             in_time(),
             child(
                 command,
@@ -197,6 +197,11 @@ def url(offer: Offer) -> str:
 def statistics(**known: float | None) -> Statistics:
     """Latencies in ms by name; None for those that are not given."""
     return {**dict.fromkeys(STATISTICS), **known}
+
+
+def number(value: float) -> str:
+    """A number for a tool, with all its digits and without an exponent."""
+    return f"{value:.15g}"
 
 
 def whole(seconds: float) -> str:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Iterator
 
+from loadstone.model.base import Finding
+from loadstone.model.load import Load
+from loadstone.model.trial_settings import TrialSettings
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import STATISTICS, ExternalDriver, ToolResult, statistics, the_request, url
+from loadstone.workloads.external import (
+    STATISTICS,
+    ExternalDriver,
+    ToolResult,
+    number,
+    statistics,
+    the_request,
+    url,
+    whole,
+)
 
 _TIMEOUT = "deadline exceeded"
 
@@ -27,6 +39,11 @@ class Hey(ExternalDriver):
     }
     honours = frozenset({"timeout"})
 
+    @classmethod
+    def objections(cls, load: Load, trial: TrialSettings) -> Iterator[Finding]:
+        if load.timeout != round(load.timeout):
+            yield ("load", "timeout"), f"hey takes whole seconds, not {load.timeout:g}s"
+
     def version(self) -> str:
         return f"hey, which does not report its version ({self.program()})"
 
@@ -36,9 +53,9 @@ class Hey(ExternalDriver):
         workers = offer.clients or offer.load.connections
         headers = [part for name, value in request.headers.items() for part in _header(name, value)]
         return [
-            *[program, "-z", f"{seconds:g}s", "-c", str(workers), "-t", str(math.ceil(offer.load.timeout))],
+            *[program, "-z", f"{seconds:g}s", "-c", str(workers), "-t", whole(offer.load.timeout).removesuffix("s")],
             *["-disable-redirects", "-disable-compression"],
-            *(["-q", f"{offer.rate / workers:.6g}"] if offer.rate else []),
+            *(["-q", number(offer.rate / workers)] if offer.rate else []),
             *(["-disable-keepalive"] if offer.load.policy == "new" else []),
             *["-m", request.method, *headers, *(["-d", request.body] if request.body else []), url(offer)],
         ]
@@ -56,15 +73,16 @@ class Hey(ExternalDriver):
         remarks = ["hey reports latencies to 0.1 ms, of all answers including errors"]
         if offer.rate:
             remarks.append(f"hey sends in bursts of up to {offer.load.connections}: each connection keeps its own pace")
+        answered = sum(statuses.values())
         return ToolResult(
             loop="closed",
             seconds=float(total.group(1)),
             completed=sum(count for code, count in statuses.items() if code < 400),
-            answered=sum(statuses.values()),
+            answered=answered,
             errors=sum(kinds.values()),
             timeouts=sum(count for kind, count in lost.items() if _TIMEOUT in kind),
-            sent=sum(statuses.values()) + sum(lost.values()),
-            service=statistics(**_latency(output)),
+            sent=answered + sum(lost.values()),
+            service=statistics(**(_latency(output) if answered else {})),  # it prints 0.0000 as the slowest of none
             kinds=kinds,
             remarks=tuple(remarks),
         )

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import ExternalDriver, ToolResult, statistics, the_request, url
+from loadstone.workloads.external import ExternalDriver, ToolResult, number, statistics, the_request, url
 
 _PERCENTILES = ("p50", "p75", "p90", "p95", "p99")
 _CUT_OFF = "aborted due to deadline"
@@ -35,7 +35,7 @@ class Oha(ExternalDriver):
         return [
             *[program, "--no-tui", "--output-format", "json", "-z", f"{seconds:g}s", "-t", f"{load.timeout:g}s"],
             *["-c", str(offer.clients or load.connections), "--redirect", "0"],
-            *(["-q", f"{offer.rate:g}", "--latency-correction"] if offer.rate else []),
+            *(["-q", number(offer.rate), "--latency-correction"] if offer.rate else []),
             *(["--disable-keepalive"] if load.policy == "new" else []),
             *["-m", request.method, *headers, *(["-d", request.body] if request.body else []), url(offer)],
         ]
@@ -46,16 +46,16 @@ class Oha(ExternalDriver):
             summary, shares = document["summary"], document["latencyPercentiles"]
             statuses = {int(code): int(count) for code, count in document["statusCodeDistribution"].items()}
             lost = {kind: int(count) for kind, count in document["errorDistribution"].items()}
+            latency = statistics(
+                mean=_ms(summary["average"]),
+                max=_ms(summary["slowest"]),
+                p999=_ms(shares.get("p99.9")),
+                **{name: _ms(shares.get(name)) for name in _PERCENTILES},
+            )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DriverError(f"oha printed no result: {output.strip()[-300:] or 'no output'}") from None
         kinds = {f"status {code}": count for code, count in statuses.items() if code >= 400}
         kinds |= {kind: count for kind, count in lost.items() if kind not in (_CUT_OFF, "timeout")}
-        latency = statistics(
-            mean=_ms(summary["average"]),
-            max=_ms(summary["slowest"]),
-            p999=_ms(shares.get("p99.9")),
-            **{name: _ms(shares.get(name)) for name in _PERCENTILES},
-        )
         return ToolResult(
             loop="open" if offer.rate else "closed",
             seconds=seconds,

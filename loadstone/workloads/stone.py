@@ -155,7 +155,7 @@ class Stone(Driver):
         command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(offer.folder), "--progress"]
         # It pins its own load threads; its other threads may run on any CPU.
         with (
-            tempfile.TemporaryFile("w+") as output,
+            tempfile.TemporaryFile("w+", errors="replace") as output,
             in_time(),
             child(command, within_s=deadline_s(offer), stdout=output, stderr=subprocess.PIPE) as process,
         ):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Finding as PreflightFinding
+from loadstone.model.base import Finding
 from loadstone.model.errors import PreflightError
-from loadstone.workloads.base import Offer
-from loadstone.workloads.external import Spectrum, ToolResult, statistics, whole
+from loadstone.model.load import Load
+from loadstone.model.trial_settings import TrialSettings
+from loadstone.workloads.base import DriverError, Offer
+from loadstone.workloads.external import Spectrum, ToolResult, number, statistics, whole
 from loadstone.workloads.wrk import Wrk, counted, milliseconds, row, script_options
 
 _QUANTILE = {"50.000": "p50", "75.000": "p75", "90.000": "p90", "99.000": "p99", "99.900": "p999"}
@@ -33,6 +37,13 @@ class Wrk2(Wrk):
         "slo": frozenset({"p50", "p75", "p90", "p95", "p99", "p999"}),
     }
 
+    @classmethod
+    def objections(cls, load: Load, trial: TrialSettings) -> Iterator[Finding]:
+        yield from super().objections(load, trial)
+        for index, rate in enumerate(load.rates or []):
+            if fraction := _fraction(rate):
+                yield ("load", "rates", index), fraction
+
     def is_fork(self) -> bool:
         """Whether the installed program is the fork, which has an option for the spacing."""
         program = self.program()
@@ -51,9 +62,11 @@ class Wrk2(Wrk):
         if spacing != "fixed" and not self.is_fork():
             constant = "which sends at constant gaps"
             raise PreflightError(f"{program} is the original wrk2, {constant}", "write arrival: constant")
+        if fraction := _fraction(offer.rate):
+            raise DriverError(fraction)
         return [
             *[program, "-c", str(load.connections), "-t", str(load.threads), "-d", whole(seconds)],
-            *["-R", f"{offer.rate:g}", *(["-D", spacing] if self.is_fork() else [])],
+            *["-R", number(offer.rate), *(["-D", spacing] if self.is_fork() else [])],
             *["--timeout", whole(load.timeout), "--latency"],
             *script_options(offer),
         ]
@@ -82,6 +95,11 @@ class Wrk2(Wrk):
             return replace(result, service=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
         spectrum = [(share, value, None) for share, value in rows]
         return replace(result, intended=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
+
+
+def _fraction(rate: float) -> str:
+    """Why wrk2 cannot offer a rate; empty where it can. A search may try one that has a fraction."""
+    return f"wrk2 takes whole requests per second, not {number(rate)}" if rate != round(rate) else ""
 
 
 _ROW = r"^\s+([\d.]+)\s+([01]\.\d+)\s+\d+\s+(?:[\d.]+|inf)\s*$"

@@ -55,6 +55,7 @@ def test_of_what_a_driver_does_not_tell_nothing_is_guessed() -> None:
     assert more.ok and more.message.endswith("10 completed, the number sent is not reported")
     (less,) = check(application, {KEY: 1}, {KEY: 9}, check_of(operations, "wrk"))
     assert not less.ok
+    assert check(application, {KEY: 1}, {KEY: 9}, check_of([{"name": "reservations"}], "wrk")) == []
 
 
 def test_lost_writes_are_found() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.applications import catalogue
-from loadstone.applications.compose_import import is_compose
+from loadstone.applications.compose_import import is_compose, reading
 from loadstone.applications.compose_import.services import fitting
 from loadstone.model import yaml12
 from loadstone.model.document import Document
@@ -307,3 +307,43 @@ def test_a_secret_of_an_env_file_is_not_carried(folder: Path) -> None:
     assert "hunter2" not in loaded.application.model_dump_json() + messages(loaded)
     assert "DB_PASSWORD of db.env looks like a secret" in messages(loaded)
     assert "API_TOKEN of db.env" in messages(loaded)
+
+
+def test_variables_in_another_encoding_are_refused_and_not_changed(folder: Path) -> None:
+    text = "services:\n  web:\n    image: nginx:1.25\n    ports: [80]\n"
+    (folder / "old.env").write_bytes(b"A=1\nB=caf\xe9\n")
+    with pytest.raises(InputError, match=r"old\.env:2: byte 0xe9 is no UTF-8 text; save the file as UTF-8"):
+        imported(text + "    env_file: old.env\n")
+    (folder / ".env").write_bytes(b"B=caf\xe9\n")
+    with pytest.raises(InputError, match=r"\.env:1: byte 0xe9 is no UTF-8 text"):
+        imported(text + "    environment: {A: '${B}'}\n")
+
+
+def test_a_value_that_is_the_name_of_its_variable_is_not_of_this_shell(folder: Path) -> None:
+    text = "services:\n  web:\n    image: nginx:1.25\n    ports: [80]\n    environment: "
+    for written, count in (("{SET_OUTSIDE: SET_OUTSIDE}", 0), ("[SET_OUTSIDE]", 1), ("{SET_OUTSIDE: }", 1)):
+        notes = [note for note in imported(text + written).notes if "taken from this shell" in note.message]
+        assert len(notes) == count, written
+
+
+@pytest.mark.parametrize(
+    ("extension", "message"),
+    [
+        ("entry: {service: web, port: [80]}", "x-loadstone.entry: expected SERVICE:PORT, for example web:8080"),
+        ("readiness: {web: {port: true}}", "x-loadstone.readiness.web.port: "),
+    ],
+)
+def test_a_port_that_is_no_port(folder: Path, extension: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        imported(f"services:\n  web: {{image: 'nginx:1.25', ports: [80]}}\nx-loadstone: {{{extension}}}\n")
+    assert str(caught.value).startswith(f"compose.yaml:3: {message}")
+
+
+def test_what_the_loader_of_compose_files_prints_may_be_in_any_encoding(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "loader").write_text("#!/bin/sh\nprintf 'caf\\351\\n' >&2\nexit 1\n")
+    (folder / "loader").chmod(0o755)
+    monkeypatch.setattr(reading, "compose_loader", lambda: folder / "loader")
+    with pytest.raises(InputError, match="compose\\.yaml:1: caf\ufffd"):
+        imported("services: {web: {image: 'nginx:1.25'}}\n")

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from loadstone.applications import catalogue, data_commands
 from loadstone.model.application import DataCommands
 from loadstone.model.errors import DeploymentError, InputError
 from tests.support.plans import read_plan
+from tests.support.users import wait
 
 COMPOSE = """\
 services:
   web: {image: "x/web:1", ports: [80]}
   db: {image: "mysql:8"}
 x-loadstone: {seed: ./seed.sh, reset: ./seed.sh --reset, ready: curl -f $$LOADSTONE_ENTRY}
+"""
+FILE = """\
+name: shop
+entry: {service: web, port: http}
+default_workload: get
+services:
+  web: {tier: frontend, runs: {image: "x/web:1"}, ports: {http: 80}}
+data: {FOLDERseed: ./seed.sh}
+workloads: {get: {operations: {get: {path: /}}}}
 """
 
 
@@ -37,6 +48,33 @@ def test_a_command_is_repeated_until_it_succeeds(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(data_commands, "_WITHIN_S", 0.05)
     with pytest.raises(DeploymentError, match=r"after 0\.05 s still: `false` ended with exit code 1"):
         data_commands.wait(commands, "false", ["h:1"])
+
+
+def ended(pid: int) -> bool:
+    """Whether a process is gone, or waits for its parent to take notice."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_what_a_command_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_commands, "_FILLED_WITHIN_S", 0.3)
+    with pytest.raises(DeploymentError, match=r"did not end within 0\.3 s"):
+        data_commands.run(DataCommands(folder=str(tmp_path)), "sleep 100 & echo $! > pid; wait", ["h:1"])
+    wait(lambda: ended(int((tmp_path / "pid").read_text())))
+
+
+def test_the_folder_is_seen_from_the_application_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine" / "application.yaml"
+    (file.parent / "data").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for written, folder in (("", "mine"), ("folder: data, ", "mine/data")):
+        file.write_text(FILE.replace("FOLDER", written))
+        assert Path(catalogue.load("mine").application.data.folder) == tmp_path / folder
+    file.write_text(FILE.replace("FOLDER", "folder: date, "))
+    with pytest.raises(InputError, match=r"mine/application\.yaml:6: data\.folder: /.*date: there is no such folder"):
+        catalogue.load("mine")
 
 
 def test_commands_of_a_compose_file(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_a_column_that_is_not_there_is_named(folder: Path) -> None:
     [
         ("x" * 200_000, ":1: not CSV: field larger than field limit (131072)"),
         ("id,title\n", ": has no values"),
+        ("\ntitle,title\n1,2\n", ":2: the column 'title' is there 2 times; rename others"),
         ("id,title\n1,Ran\n2\n", ":3: has 1 values for 2 columns"),
         ("id,title\n1,Ran\n\n2,\n", ":4: the value is empty; remove the line"),
         ('id,title\n1,"a\nb"\n', ":3: the value has a control character (0x0a)"),

@@ -220,3 +220,53 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "visit.har").write_text('{"log": {"entries": [{"request": {}}]}}')
     with pytest.raises(InputError, match=r"visit\.har: is not as its format says"):
         har.workload(tmp_path / "visit.har")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("api.json", '{"a":' * 100_000, "api.json: is nested too deeply"),
+        ("api.json", '{"openapi": "3",\n"paths": {"/a": {', "api.json:2: not valid JSON: Expecting"),
+        ("api.json", '{"openapi": 3, "paths":\n{"/a": {},\n"/a": {}}}', "api.json:3: paths./a: '/a' is given twice"),
+        ("api.yaml", 'openapi: 3\npaths: {/a: {$ref: "#/paths/~1a"}}', "api.yaml: #/paths/~1a: refers to itself"),
+        ("api.yaml", 'openapi: 3\npaths: {/a: {$ref: "b.yaml"}}', "api.yaml: b.yaml: only references within the file"),
+        ("api.yaml", "openapi: 3\npaths: {/a b: {get: {}}}", "api.yaml: operations./a-b.path: '/a b' cannot be used"),
+    ],
+)
+def test_a_message_names_the_file_that_was_given(say: RunCommand, name: str, content: str, message: str) -> None:
+    Path(name).write_text(content)
+    code, _, complaint = say("init", "http://h", "--openapi", name)
+    assert code == 2 and complaint.startswith(f"error: {message}"), complaint
+    assert [file.name for file in Path().iterdir() if file.name.startswith("study")] == []
+
+
+def test_a_path_without_anything_and_a_cookie_that_is_needed(tmp_path: Path) -> None:
+    cookie = "{in: cookie, name: shop, required: true, example: tea}"
+    (tmp_path / "api.yaml").write_text(f"openapi: 3\npaths: {{/a: , /b: {{get: {{parameters: [{cookie}]}}}}}}\n")
+    found = openapi.workload(tmp_path / "api.yaml")
+    assert found.workload["operations"] == {"/b": {"path": "/b", "headers": {"Cookie": "shop=tea"}}}
+
+
+def test_a_server_of_a_recording_has_one_name(tmp_path: Path) -> None:
+    urls = ("http://prod:80/x", "http://PROD/x", "http://me:secret@prod/x", "http://other/y", "http://other/y")
+    file = archive(tmp_path, *(entry("GET", url) for url in urls))
+    found = har.workload(file)
+    assert (found.url, found.workload["operations"]) == ("http://prod", {"/x": {"weight": 3, "path": "/x"}})
+    assert any("credentials are left out" in note for note in found.notes)
+    assert list(har.workload(file, "http://Other:80/").workload["operations"]) == ["/y"]
+    instead = "nothing went to http://127.0.0.1:8080, so it gets what went to http://prod"
+    assert any(instead in note for note in har.workload(file, "http://127.0.0.1:8080").notes)
+
+
+def test_headers_that_are_there_twice_and_what_is_no_text(tmp_path: Path) -> None:
+    twice = entry("GET", "http://h/a")
+    twice["request"]["headers"] = [{"name": "X-A", "value": "1"}, {"name": "x-a", "value": "2"}]
+    found = har.workload(archive(tmp_path, twice, entry("POST", "http://h/b", 200, "\ud83d")))
+    assert found.workload["operations"] == {"/a": {"weight": 1, "path": "/a", "headers": {"X-A": "1, 2"}}}
+    assert any("(POST /b): they have a half of a character" in note for note in found.notes)
+
+
+def test_a_recording_may_be_called_like_a_workload_that_is_there(say: RunCommand, tmp_path: Path) -> None:
+    archive(tmp_path, entry("GET", "http://h/a")).rename(tmp_path / "get.har")
+    assert say("init", "--har", "get.har")[0] == 0
+    assert read_plan(tmp_path / "study.yaml")[1].study.workload is None

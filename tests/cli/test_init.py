@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from loadstone.cli import init
+from loadstone.experiments.durable import write_text
 from tests.cli.conftest import RunCommand
 from tests.support.plans import read_plan
 
@@ -75,6 +77,12 @@ def test_a_built_in_application_runs_as_processes(say: RunCommand, tmp_path: Pat
         (("hotel-reservation", "--p99", "5"), "error: --p99: '5' has no unit"),
         (("hotel-reservation", "--workload", "mixd"), "error: --workload: hotel-reservation has no workload 'mixd'"),
         (("hotel-reservation", "--orchestrator", "k8s"), "did you mean 'kubernetes'?"),
+        (("",), "no application ''"),
+        (("hotel-reservation", "--p99", ""), "error: --p99: '' is not a duration"),
+        (("hotel-reservation", "--workload", ""), "error: --workload: hotel-reservation has no workload ''"),
+        (("hotel-reservation", "--orchestrator", ""), "no '' in orchestrators"),
+        (("http://h", "--workload", ""), "error: --workload: "),
+        (("hotel-reservation", "-o", "a" * 300), "a: File name too long\n  choose another place"),
     ],
 )
 def test_what_makes_no_study_writes_none(
@@ -118,3 +126,19 @@ def test_images_of_others_are_pulled_by_the_engine_that_is_there(say: RunCommand
     assert say("init")[0] == 0
     study = read_plan(compose / "study.yaml")[1].study
     assert (study.orchestrator, study.cluster.infrastructure) == ("compose", "existing")
+
+
+def test_a_study_that_cannot_be_written_leaves_no_workload(
+    say: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "api.yaml").write_text("openapi: 3\npaths: {/a: {get: {}}}\n")
+
+    def full(path: Path, text: str) -> None:
+        if path.name == "study.yaml":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_text(path, text)
+
+    monkeypatch.setattr("loadstone.cli.init.write_text", full)
+    code, _, complaint = say("init", "http://h", "--openapi", "api.yaml")
+    assert code == 1 and "cannot write study.yaml: No space left on device" in complaint
+    assert not list(tmp_path.glob("study*.yaml"))

@@ -51,6 +51,9 @@ REFUSED = [
     (["gone.lua", URL, "--rate", "5"], "gone.lua: no such script"),
     (["a" * 300 + ".lua", URL, "--rate", "5"], "a.lua: no such script"),
     ([URL, "--rate", "5", "--", "extra"], "'extra': only a script takes arguments"),
+    ([URL, "--rate", "5", "--arrival", ""], "--arrival '': has no value; leave it out, or give one"),
+    ([URL, "--rate", "5", "--member", ""], "--member '': is empty; give a command, for example `ssh HOST"),
+    ([URL, "--rate", "5", "--out", "a" * 300], "a/summary.json: File name too long\n  choose another place"),
     ([URL, "--rate", "-5"], "--rate: -5 is too small; it must be more than 0"),
     ([URL, "--rate", "5", "--duration", "10"], "--duration: '10' has no unit; use us, ms, s, m, h"),
     ([URL, "--rate", "5", "--warmup", "soon"], "--warmup: 'soon' is not a duration"),
@@ -380,8 +383,8 @@ def test_a_real_load(say: Say, server: str) -> None:
     assert pq.read_table("kept/requests.parquet").num_rows == result["counts"]["offered"]
 
 
-def test_what_a_script_prints_is_shown(say: Say, server: str, tmp_path: Path) -> None:
-    done = "function done(s) io.write('I saw ' .. (s.requests > 0 and 'some' or 'none') .. '\\n') end"
+def test_what_a_script_prints_is_shown_whatever_bytes_it_is(say: Say, server: str, tmp_path: Path) -> None:
+    done = "function done(s) io.write('I saw ' .. (s.requests > 0 and 'some' or 'none') .. '\\n\\255') end"
     (tmp_path / "x.lua").write_text(f"wrk.headers['X-A'] = 'b'\n{done}\n")
     code, result, _ = say("x.lua", f"http://{server}", "--rate", "40", "--duration", "1s", "--warmup", "0")
     assert code in (0, 4) and "I saw some\n" in result and "x.lua at http://" in result

@@ -56,6 +56,8 @@ def test_a_command_that_hangs_is_killed_and_named() -> None:
 def test_outputs_in_another_encoding_are_text_as_well() -> None:
     done = run(["sh", "-c", r"printf 'gr\374n'; printf 'gr\374n' >&2"])
     assert done.stdout == done.stderr == "gr\ufffdn"
+    with start(["sh", "-c", r"printf 'gr\374n' >&2"], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None and process.stderr.read() == "gr\ufffdn"
 
 
 def test_a_child_that_outlives_its_deadline_is_killed_with_what_it_started() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -15,9 +16,10 @@ from loadstone.model.errors import PreflightError
 from loadstone.model.load import Load
 from loadstone.model.records.summary import Generator, TrialSummary
 from loadstone.model.slo import Slo
+from loadstone.model.trial_settings import TrialSettings
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, TargetUnreachable
-from loadstone.workloads.external import ExternalDriver, ToolResult, summarize
+from loadstone.workloads.external import ExternalDriver, ToolResult, statistics, summarize
 from loadstone.workloads.hey import Hey
 from loadstone.workloads.k6 import K6, k6_script
 from loadstone.workloads.oha import Oha
@@ -28,6 +30,7 @@ from tests.workloads.offers import CLOSED, OPEN, closed, offer
 RECORDED = Path(__file__).parent / "recorded"
 POST = Workload.model_validate({"operations": {"add": {"method": "POST", "path": "/a", "body": 'é"\\\n'}}})
 SLO = Slo.model_validate({"p99": "200ms"})
+OHA = '{"summary": {}, "latencyPercentiles": null, "statusCodeDistribution": {}, "errorDistribution": {}}'
 TOOLS: list[ExternalDriver] = [Wrk(), Wrk2(), K6(), Hey(), Oha()]
 
 
@@ -110,6 +113,7 @@ def test_what_hey_counts_as_errors_and_timeouts() -> None:
     assert (result.completed, result.errors, result.timeouts, result.sent) == (145, 36, 30, 211)
     nothing = read_recorded(Hey(), "hey-nothing-there.txt", closed())
     assert (nothing.completed, nothing.errors, nothing.answered) == (0, 11173, 0)
+    assert nothing.service == statistics()
     assert "connection refused" in next(iter(nothing.kinds))
 
 
@@ -134,7 +138,7 @@ def test_what_oha_says() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-@pytest.mark.parametrize("output", ["", "Killed", "{}", '{"metrics": 3}', "  12 requests in a while"])
+@pytest.mark.parametrize("output", ["", "Killed", "{}", '{"metrics": 3}', "  12 requests in a while", OHA])
 def test_what_is_no_result_is_a_failure_of_the_tool(tool: ExternalDriver, output: str) -> None:
     with pytest.raises(DriverError, match=tool.name):
         tool.read(output, offer(), 20.0)
@@ -165,6 +169,25 @@ def test_the_command_lines(tmp_path: Path) -> None:
         *["-s", str(tmp_path / "x.lua"), "http://127.0.0.1:8080", "--", "a", "b"]
     ]
     assert Wrk().environment(scripted) == {"K": "v"}
+
+
+@pytest.mark.parametrize(("rate", "written"), [(1e6, "1000000"), (1234567.0, "1234567"), (100000.5, "100000.5")])
+def test_no_digit_of_a_rate_is_lost(rate: float, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Wrk2, "is_fork", lambda self: False)
+    assert ["-q", written] in pairs(Oha().command("oha", offer(rate=rate), 2.0))
+    assert ["-q", written] in pairs(Hey().command("hey", offer(rate=8 * rate), 2.0))
+    if rate == round(rate):
+        assert ["-R", written] in pairs(Wrk2().command("wrk2", offer(rate=rate), 2.0))
+    else:
+        with pytest.raises(DriverError, match=r"wrk2 takes whole requests per second, not 100000\.5"):
+            Wrk2().command("wrk2", offer(rate=rate), 2.0)
+
+
+def test_what_a_tool_would_round_is_refused() -> None:
+    load = offer().load.model_copy(update={"timeout": 0.25, "rates": [10.0, 12.5]})
+    trial = TrialSettings(duration=10.0)
+    assert list(Hey.objections(load, trial)) == [(("load", "timeout"), "hey takes whole seconds, not 0.25s")]
+    assert [where for where, _ in Wrk2.objections(load, trial)] == [("load", "timeout"), ("load", "rates", 1)]
 
 
 def test_wrk_gets_a_script_for_a_body(tmp_path: Path) -> None:
@@ -240,6 +263,14 @@ def test_a_tool_that_is_missing_is_found_before_anything_starts(monkeypatch: pyt
         assert (finding.level, finding.what) == ("error", tool.name) and finding.remedy
         with pytest.raises(DriverError, match="is not installed"):
             tool.run(offer(), lambda event: None)
+
+
+def test_a_complaint_in_another_encoding_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wrk").write_text("#!/bin/sh\nprintf 'caf\\351 \\377' >&2\nexit 1\n")
+    (tmp_path / "wrk").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(DriverError, match="wrk exited with 1: caf\ufffd \ufffd"):
+        Wrk().run(closed(tmp_path), lambda event: None)
 
 
 def test_several_front_ends_are_more_than_one_address() -> None:

@@ -137,7 +137,7 @@ def readiness(
     found = {}
     for name, given in extension.readiness.items():
         port = given.get("port") if isinstance(given, dict) else None
-        if isinstance(port, int) and 0 < port < 65536:
+        if type(port) is int and 0 < port < 65536:
             given = {**given, "port": services[name].port_name(port)}
         found[name] = given
     return found

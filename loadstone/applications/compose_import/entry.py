@@ -64,7 +64,7 @@ def _given(
     match given:
         case str() if ":" in given:
             name, _, port = given.partition(":")
-        case {"service": str(name), "port": port} if len(given) == 2:
+        case {"service": str(name), "port": str() | int() as port} if len(given) == 2:
             pass
         case _:
             raise InputError([document.problem(where, "expected SERVICE:PORT, for example web:8080")])

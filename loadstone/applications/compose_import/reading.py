@@ -6,21 +6,20 @@ import difflib
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from loadstone.applications.compose_import.sources import ComposeSource, nearest
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.binary import compose_loader
 from loadstone.model.allowed import is_allowed
 from loadstone.model.document import Document
-from loadstone.model.errors import InputError, Problem
+from loadstone.model.errors import InputError, Problem, no_utf8
 from loadstone.model.messages import KeyPath
 
 _AT = re.compile(r"\b(services|networks|volumes|configs|secrets)[.\[]([\w-]+)\]?((?:\.[\w-]+)*)")
 _NAMED = re.compile(r'service "([^"]+)"')
 _UNKNOWN = re.compile(r"(?:(\S+)\s+)?additional properties '([^']+)'.* not allowed|(\S+)\.([\w-]+) false schema")
-_WITHIN_S = 60.0
 
 
 OUTSIDE = "outside of the project's folder; `loadstone --allow-path FOLDER` allows it"
@@ -51,6 +50,8 @@ class ComposeDocument(Document):
         order = [name for source in self.sources for name in source.data.get("services") or {}]
         services = self.data["services"]
         self.data["services"] = dict(sorted(services.items(), key=lambda item: _position(order, item[0])))
+        for origin in sorted({origin for origin in loaded["variables"].values() if os.path.isfile(origin)}):
+            require_utf8(Path(origin))
         self._note_variables(loaded["variables"], loaded["unset"])
 
     @property
@@ -85,9 +86,10 @@ class ComposeDocument(Document):
             value: Any = source.data
             place = source.place(path, self.data)
             if len(place) == len(path):
-                for part in place:
+                for part in place[:-1]:
                     value = value[part]
-                return value is None or value == variable
+                named = value[place[-1]]
+                return named is None or (isinstance(value, list) and named == variable)
         alone = re.compile(rf"^\s*(export\s+)?{re.escape(variable)}\s*$", re.MULTILINE)
         return any(alone.search(file.read_text(encoding="utf-8")) for file in env_files if file.is_file())
 
@@ -106,6 +108,14 @@ class ComposeDocument(Document):
             self.notes += [source.problem(path, text) for path in source.uses(variable, among)]
 
 
+def require_utf8(file: Path) -> None:
+    """Raise InputError where a file of variables is in another encoding: the loader would put U+FFFD in its values."""
+    try:
+        file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError([no_utf8(file, error)]) from None
+
+
 def _position(order: list[str], name: str) -> int:
     return order.index(name) if name in order else len(order)
 
@@ -120,7 +130,7 @@ def _load(given: list[ComposeSource], profiles: list[str], known_keys: list[str]
     """The result of ``stone-compose``; raises InputError with its message at the line that it speaks of."""
     flags = [flag for name in profiles for flag in ("--profile", name)]
     command = [str(compose_loader()), *flags, *(str(source.file) for source in given)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN_S, check=False)
+    result = subprocesses.run(command)
     if result.returncode == 0:
         return json.loads(result.stdout)
     text = result.stderr.strip().removesuffix(": invalid compose project")

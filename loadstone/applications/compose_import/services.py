@@ -12,7 +12,7 @@ from typing import Any
 
 from loadstone.applications.compose_import import health
 from loadstone.applications.compose_import.files import ServiceFiles, mounted
-from loadstone.applications.compose_import.reading import OUTSIDE, ComposeDocument
+from loadstone.applications.compose_import.reading import OUTSIDE, ComposeDocument, require_utf8
 from loadstone.applications.compose_import.schema import ComposeFile, ComposeService, PublishedPort
 from loadstone.model.errors import InputError
 from loadstone.model.messages import KeyPath
@@ -117,6 +117,8 @@ def _environment(document: ComposeDocument, service_name: str, service: ComposeS
         elif document.outside(file):
             where = ("services", service_name, "env_file", index)
             raise InputError([document.problem(where, f"{document.shown(file)} is {OUTSIDE}")])
+        else:
+            require_utf8(file)
     for variable, value in service.environment.items():
         place = ("services", service_name, "environment", variable)
         if value is None:

@@ -14,9 +14,10 @@ from typing import Any
 
 from loadstone.model.base import abridged, plural
 from loadstone.model.document import Document
-from loadstone.model.errors import InputError
+from loadstone.model.errors import InputError, Problem
 
 _SHOWN = 3
+_JSON = (".json", ".har")
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,27 @@ class ImportedWorkload:
 def read(file: Path) -> dict[str, Any]:
     """A JSON or YAML file with keys at its top. Raises InputError where it is neither."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8-sig"))
+        data = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_each_once)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except ValueError:
+    except RecursionError:
+        raise InputError(f"{file}: is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        if file.suffix.lower() in _JSON:  # a damaged recording would be read as YAML for minutes
+            raise InputError([Problem(file, error.lineno, "", f"not valid JSON: {error.msg}")]) from None
+        data = Document.read(file).data
+    except ValueError:  # not UTF-8, or a key twice: it is named with its line
         data = Document.read(file).data
     if not isinstance(data, dict):
         raise InputError(f"{file}: expected keys and values at the top level")
     return data
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
 
 
 @contextmanager

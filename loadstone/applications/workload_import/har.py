@@ -31,25 +31,28 @@ def workload(file: Path, url: str | None = None) -> ImportedWorkload:
     entries = log.get("entries") if isinstance(log, dict) else None
     if not isinstance(entries, list):
         raise InputError(f"{file}: is no HAR file: it has no 'log' with 'entries'")
+    try:
+        target = _server(address.parsed(url)) if url is not None else None
+    except ValueError as error:
+        raise InputError(str(error)) from None
     with understood(file):
-        return _workload(file, entries, url)
+        return _workload(file, entries, target)
 
 
-def _workload(file: Path, entries: list[Any], url: str | None) -> ImportedWorkload:
+def _workload(file: Path, entries: list[Any], target: str | None) -> ImportedWorkload:
     recorded = [(urlsplit(str(entry["request"]["url"])), entry) for entry in entries]
-    hosts = Counter(f"{where.scheme}://{where.netloc}" for where, _ in recorded if where.scheme in address.PORTS)
+    hosts = Counter(_server(where) for where, _ in recorded if where.scheme in address.PORTS)
     if not hosts:
         raise InputError(f"{file}: no request over HTTP was recorded")
-    server = hosts.most_common(1)[0][0]
-    wanted = _server(url) if url is not None and _server(url) in hosts else server
+    wanted = target if target in hosts else hosts.most_common(1)[0][0]
     operations: dict[str, dict[str, Any]] = {}
     left: dict[str, list[str]] = {}
     names: dict[str, str] = {}
     secret = False
     braced: set[str] = set()
     for where, entry in recorded:
-        if f"{where.scheme}://{where.netloc}" != wanted:
-            left.setdefault("they went to other servers", []).append(where.netloc)
+        if _server(where) != wanted:
+            left.setdefault("they went to other servers", []).append(where.netloc.rpartition("@")[2])
             continue
         label = f"{entry['request']['method']} {where.path}"
         if why := _unusable(entry):
@@ -67,6 +70,8 @@ def _workload(file: Path, entries: list[Any], url: str | None) -> ImportedWorklo
         operations[names[key]] = {"weight": 1, **request}
     notes = [text for why, some in left.items() for text in counted(file, some, "request", why)]
     notes.append(f"{file}: the order of the requests and the pauses between them are dropped; only how often is kept")
+    if target not in (None, wanted):
+        notes.append(f"{file}: nothing went to {target}, so it gets what went to {wanted}")
     if secret:
         notes.append(f"{file}: cookies and credentials are left out; add a header that is needed, under 'headers'")
     if braced:
@@ -80,9 +85,12 @@ def _workload(file: Path, entries: list[Any], url: str | None) -> ImportedWorklo
     return ImportedWorkload(wanted, {"description": description, "operations": operations}, notes)
 
 
-def _server(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+def _server(url: SplitResult) -> str:
+    """The server of a request, in one form: without credentials, and without the port that its scheme has anyway."""
+    if url.scheme not in address.PORTS:
+        return f"{url.scheme}://{url.netloc}"
+    host, port = url.hostname or "", address.port(url)
+    return f"{url.scheme}://{address.joined(host, port).removesuffix(f':{address.PORTS[url.scheme]}')}"
 
 
 def _unusable(entry: Mapping[str, Any]) -> str:
@@ -94,9 +102,20 @@ def _unusable(entry: Mapping[str, Any]) -> str:
         return "they failed when they were recorded"
     if (request.get("postData") or {}).get("encoding") or _body(request) is None:
         return "their body is not text"
+    if not _is_text([request["url"], _body(request), *_headers(request).values()]):
+        return "they have a half of a character (a lone surrogate)"
     if _PLACEHOLDER.search(_body(request) or ""):
         return "their body has a word in braces, which would be taken for a field"
     return ""
+
+
+def _is_text(parts: list[Any]) -> bool:
+    """Whether all can be written: JSON may have a half of a character."""
+    try:
+        "".join(map(str, parts)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _request(where: SplitResult, request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -109,12 +128,16 @@ def _request(where: SplitResult, request: Mapping[str, Any]) -> tuple[dict[str, 
         found["headers"] = headers
     if body := _body(request):
         found["body"] = body
-    return found, any(str(each["name"]).lower() in _SECRET for each in request.get("headers", ()))
+    names = [str(each["name"]).lower() for each in request.get("headers", ())]
+    return found, where.username is not None or any(name in _SECRET for name in names)
 
 
 def _headers(request: Mapping[str, Any]) -> dict[str, str]:
     """Those that the load generator does not make itself, and that are no secret."""
-    given = {str(each["name"]): str(each["value"]) for each in request.get("headers", ())}
+    given: dict[str, str] = {}
+    for each in request.get("headers", ()):  # one that is there twice is one with both values
+        name = next((name for name in given if name.lower() == str(each["name"]).lower()), str(each["name"]))
+        given[name] = f"{given[name]}, {each['value']}" if name in given else str(each["value"])
     return {
         name: value
         for name, value in given.items()

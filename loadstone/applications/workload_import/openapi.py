@@ -15,10 +15,16 @@ from loadstone.model.base import abridged
 from loadstone.model.errors import InputError
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_LONGEST_CHAIN = 20
+"""References that lead to references."""
 
 
 class _NoExample(Exception):
     """A parameter that a request needs has no value."""
+
+
+class _Unresolved(Exception):
+    """A reference leads nowhere, with the reason."""
 
 
 def workload(file: Path) -> ImportedWorkload:
@@ -26,8 +32,11 @@ def workload(file: Path) -> ImportedWorkload:
     data = read(file)
     if not ({"openapi", "swagger"} & set(data) and isinstance(data.get("paths"), dict)):
         raise InputError(f"{file}: is no OpenAPI file: it has no 'openapi' and 'paths'")
-    with understood(file):
-        return _workload(file, data)
+    try:
+        with understood(file):
+            return _workload(file, data)
+    except _Unresolved as error:
+        raise InputError(f"{file}: {error}") from None
 
 
 def _workload(file: Path, data: dict[str, Any]) -> ImportedWorkload:
@@ -37,7 +46,7 @@ def _workload(file: Path, data: dict[str, Any]) -> ImportedWorkload:
     without: list[str] = []
     secured: list[str] = []
     for path, item in data["paths"].items():
-        item = _resolved(data, item)
+        item = _resolved(data, item) or {}
         others += [f"{method.upper()} {path}" for method in _METHODS[1:] if method in item]
         if "get" not in item:
             continue
@@ -84,16 +93,18 @@ def _server(data: Mapping[str, Any]) -> tuple[str | None, str]:
 
 
 def _resolved(data: Mapping[str, Any], part: Any, depth: int = 0) -> Any:
-    """A part of the file, or what it refers to in the same file; raises InputError for another file."""
+    """A part of the file, or what it refers to in the same file; raises _Unresolved for another file."""
     if not (isinstance(part, dict) and isinstance(part.get("$ref"), str)):
         return part
     found: Any = data
-    if not part["$ref"].startswith("#/") or depth > 20:
-        raise InputError(f"{part['$ref']}: only references within the file are read; bundle it into one file")
+    if not part["$ref"].startswith("#/"):
+        raise _Unresolved(f"{part['$ref']}: only references within the file are read; bundle it into one file")
+    if depth > _LONGEST_CHAIN:
+        raise _Unresolved(f"{part['$ref']}: refers to itself")
     for key in part["$ref"][2:].split("/"):
         found = found.get(key.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
     if found is None:
-        raise InputError(f"{part['$ref']}: the file has no such part")
+        raise _Unresolved(f"{part['$ref']}: the file has no such part")
     return _resolved(data, found, depth + 1)
 
 
@@ -102,9 +113,10 @@ def _request(data: Mapping[str, Any], path: str, parameters: list[dict[str, Any]
     fields: dict[str, Any] = {}
     query: list[str] = []
     headers: dict[str, str] = {}
+    cookies: list[str] = []
     for parameter in {(each.get("in"), each.get("name")): each for each in parameters}.values():
         name, where = str(parameter.get("name")), parameter.get("in")
-        if where not in ("path", "query", "header") or not (parameter.get("required") or where == "path"):
+        if where not in ("path", "query", "header", "cookie") or not (parameter.get("required") or where == "path"):
             continue
         examples = _examples(data, parameter)
         values = [text for example in examples if (text := _text(example)) is not None]
@@ -112,6 +124,9 @@ def _request(data: Mapping[str, Any], path: str, parameters: list[dict[str, Any]
             raise _NoExample(name)
         if where == "header":
             headers[name] = values[0]
+            continue
+        if where == "cookie":
+            cookies.append(f"{name}={values[0]}")
             continue
         if where == "query" and isinstance(examples[0], list) and _is_repeated(data, parameter):
             query += [f"{quote(name, safe='')}={quote(_text(each) or '', safe='')}" for each in examples[0]]
@@ -129,6 +144,8 @@ def _request(data: Mapping[str, Any], path: str, parameters: list[dict[str, Any]
             query.append(f"{quote(name, safe='')}={text}")
     if unknown := set(re.findall(r"\{([^{}]*)\}", path)) - set(fields):
         raise _NoExample(", ".join(sorted(unknown)))
+    if cookies:
+        headers["Cookie"] = "; ".join(cookies)
     request: dict[str, Any] = {"path": path + ("?" + "&".join(query) if query else "")}
     return request | ({"headers": headers} if headers else {}) | ({"fields": fields} if fields else {})
 
