@@ -78,6 +78,10 @@ _IN_GO = {
 stand anywhere in their numbers."""
 
 
+_BREAKS = "\n\r\x85\u2028\u2029"
+"""What ends a line in YAML 1.1."""
+
+
 class FlowMapping(dict[str, Any]):
     """A mapping that is written on one line."""
 
@@ -93,7 +97,11 @@ class _Dumper(yaml.CSafeDumper):
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+    style = None
+    if "\n" in value:  # as a block, empty lines at its end would go on into what is written behind it
+        content = value.rstrip(_BREAKS)
+        style = "|" if content and len(value) - len(content) < 2 else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:
