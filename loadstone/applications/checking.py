@@ -127,7 +127,7 @@ def _check(rule: Growth, before: Counts, after: Counts, done: list[Totals]) -> G
     completed = sum(counts.completed for counts in done)
     sent = None if any(counts.sent is None for counts in done) else sum(counts.sent or 0 for counts in done)
     if key not in before or key not in after:
-        return _row(rule, 0, completed, sent, False, f"{name} cannot be counted: there is no such collection")
+        return _row(rule, None, completed, sent, False, f"{name} cannot be counted: there is no such collection")
     grew = after[key] - before[key]
     full = rule.full_at is not None and after[key] > rule.full_at
     at_least = 0 if full else completed
@@ -147,7 +147,7 @@ def _operations(rule: Growth) -> str:
     return " and ".join(rule.writes)
 
 
-def _row(rule: Growth, grew: int, completed: int, sent: int | None, ok: bool, message: str) -> GrowthCheck:
+def _row(rule: Growth, grew: int | None, completed: int, sent: int | None, ok: bool, message: str) -> GrowthCheck:
     return GrowthCheck(
         store=rule.store,
         collection=rule.collection,

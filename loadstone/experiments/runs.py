@@ -172,11 +172,29 @@ def add_software(folder: Path, versions: dict[str, str], images: dict[str, str])
         write_json(folder / "provenance.json", {**known, **added})
 
 
+def renew_software(folder: Path, versions: dict[str, str]) -> list[str]:
+    """Put today's versions into the provenance of a run that goes on.
+
+    Returns those that differ as sentences, which are warnings there: trials before and after are of different software.
+    """
+    known = _provenance(folder)
+    software = {"loadstone": known.get("loadstone"), **known.get("software", {})}
+    found = [
+        f"{name}: {software[name]} in earlier trials, {version} from now on"
+        for name, version in {"loadstone": loadstone.__version__, **versions}.items()
+        if software.get(name) not in (None, version)
+    ]
+    add_software(folder, versions, {})
+    add_warnings(folder, found)
+    return found
+
+
 def add_warnings(folder: Path, warnings: Sequence[str]) -> None:
-    """Add to the warnings of a run's provenance."""
+    """Add to the warnings of a run's provenance, each once."""
     if warnings:
         known = _provenance(folder)
-        write_json(folder / "provenance.json", {**known, "warnings": [*known.get("warnings", []), *warnings]})
+        every = list(dict.fromkeys([*known.get("warnings", []), *warnings]))
+        write_json(folder / "provenance.json", {**known, "warnings": every})
 
 
 def add_made(folder: Path, nodes: Sequence[Node]) -> None:

@@ -29,6 +29,13 @@ def test_between_completed_and_sent_is_right(grew: int) -> None:
     assert (row.grew, row.completed, row.sent) == (grew, 10, 12)
 
 
+def test_a_collection_that_is_not_there_did_not_grow_by_nothing() -> None:
+    application = catalogue.load("hotel-reservation").application
+    summary = check_of([{"name": "reservations", "all": {"sent": 4, "completed": 4}}])
+    (row,) = check(application, {KEY: 1}, {}, summary)
+    assert not row.ok and row.grew is None and "cannot be counted" in row.message
+
+
 def test_steps_of_sessions_count_too() -> None:
     application = catalogue.load("hotel-reservation").application
     names = {"reservations": 10, "visit.reservations": 5, "visit.login": 7, "other": 3, "reservationsx": 2}

@@ -83,7 +83,7 @@ class HealthCheck(Model):
 class ComposeLimits(Model):
     """``deploy.resources.limits``"""
 
-    cpus: float | None = None
+    cpus: Annotated[float, Field(ge=0)] | None = None
     memory: Size | None = None
 
 
@@ -134,7 +134,7 @@ class ComposeService(Model):
     container_name: str = ""
     healthcheck: HealthCheck | None = None
     deploy: Deploy = Deploy()
-    cpus: float | None = None
+    cpus: Annotated[float, Field(ge=0)] | None = None
     cpu_quota: int | None = None
     cpu_period: int = 100_000
     mem_limit: Size | None = None
@@ -143,7 +143,7 @@ class ComposeService(Model):
     profiles: list[str] = []
 
     def cpu(self) -> float | None:
-        """The limit in cores, in any of the formats; 0 or less is no limit."""
+        """The limit in cores, in any of the formats; 0 is no limit, as is a quota of less."""
         quota = self.cpu_quota / self.cpu_period if self.cpu_quota and self.cpu_period else 0.0
         limit = self.deploy.resources.limits.cpus or self.cpus or quota
         return limit if limit > 0 else None

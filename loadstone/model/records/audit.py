@@ -46,7 +46,8 @@ class GrowthCheck(Check):
     store: str
     collection: str
     operation: str
-    grew: Whole
+    grew: Whole | None
+    """None where the store has no such collection."""
     completed: Whole
     sent: Whole | None
     """None where the driver does not report it."""
