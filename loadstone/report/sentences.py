@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from loadstone.analysis import bounds, drift, summary
+from loadstone.analysis.known import all_known
 from loadstone.analysis.confirmation import detectable
 from loadstone.analysis.summary import BreakingPointRow, Searched, TreatmentSummary
 from loadstone.model.base import plural
@@ -165,12 +166,13 @@ def _measured(treatment: TreatmentSummary) -> str:
     table of clients has it."""
     measured = treatment.rows("measured")
     loads = [row.load for row in measured]
-    found = []
+    found, trials = [], 1
     for load in dict.fromkeys((min(loads), max(loads))):
         there = [row for row in measured if row.load == load]
-        known = [row.throughput for row in there if row.throughput is not None]
+        known = all_known(row.throughput for row in there)
         found.append(f"**{format.rate(median(known) if known else None)}** with {format.load(there[0])}")
-    several = " (medians over trials)" if len(measured) > len(found) else ""
+        trials = max(trials, len(there))
+    several = " (medians over trials)" if trials > 1 else ""
     return f"completed {' and '.join(found)}{several}, in a closed loop."
 
 

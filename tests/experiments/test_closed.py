@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -64,8 +65,11 @@ def test_every_latency_of_it_is_marked(conduct: Conduct) -> None:
 
 def test_the_answer_in_words(conduct: Conduct) -> None:
     content = gather(conduct(CLOSED.replace("factors: {scaling: [baseline, unlimited]}\n", "")))
-    found = "tiny completed **100 req/s** with 1 client and **2,000 req/s** with 20 clients, in a closed loop."
-    assert sentences.answer(content) == found
+    found = "tiny completed **100 req/s** with 1 client and **2,000 req/s** with 20 clients"
+    assert sentences.answer(content) == f"{found} (medians over trials), in a closed loop."
+    (treatment,) = content.treatments
+    single = replace(treatment, trials=tuple(row for row in treatment.trials if row.repetition == 1))
+    assert sentences._measured(single).endswith(" with 20 clients, in a closed loop.")
     content = gather(conduct(JUDGED))
     assert sentences.answer(content) == "2 treatments of tiny were tried in a closed loop against P99 ≤ 50 ms."
     finding = sentences.finding(content, content.treatments[0])
