@@ -8,8 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from loadstone.analysis import bounds, drift, summary
-from loadstone.analysis.known import all_known
 from loadstone.analysis.confirmation import detectable
+from loadstone.analysis.known import all_known
 from loadstone.analysis.summary import BreakingPointRow, Searched, TreatmentSummary
 from loadstone.model.base import plural
 from loadstone.report import format
