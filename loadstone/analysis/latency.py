@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
 from loadstone.analysis.curves import dropped_share, unfinished_share
+from loadstone.analysis.known import all_known
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.analysis.usage import highest_held
-from loadstone.model.records.bounds import only_bounded, rounded_down
+from loadstone.model.records.bounds import rounded_down
 from loadstone.model.records.summary import Latency, TrialSummary
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.slo import Slo
@@ -156,7 +157,7 @@ def by_rate(treatments: Iterable[TreatmentSummary]) -> list[RateRow]:
 def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[TrialRow]) -> RateRow:
     verdicts = Counter(row.verdict for row in rows)
     valid = [row for row in rows if row.valid]
-    p99 = _known(_ranked(row, "p99_ms") for row in valid)
+    p99 = [_ranked(row, "p99_ms") for row in valid]
     return RateRow(
         treatment=treatment,
         rate=rate,
@@ -179,14 +180,10 @@ def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[Tr
     )
 
 
-def _known(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
-
-
-def _ranked(row: TrialRow, column: str) -> float | None:
-    """A percentile, infinite where only a bound is known of it: it is above those of other trials."""
+def _ranked(row: TrialRow, column: str) -> float:
+    """A percentile, infinite where no answer or only a bound is known of it: it is above those of other trials."""
     value: float | None = getattr(row, column)
-    return math.inf if only_bounded(row, column) else value
+    return math.inf if value is None else value
 
 
 _SHOWN: tuple[tuple[str, Callable[[list[float]], float]], ...] = (
@@ -203,10 +200,10 @@ def _bound(rows: Sequence[TrialRow]) -> float | None:
     be less than the bound."""
     least = []
     for column, of in _SHOWN:
-        ranked = [(value, row.latency_bound_ms) for row in rows if (value := _ranked(row, column)) is not None]
+        ranked = [(_ranked(row, column), row.latency_bound_ms) for row in rows]
         if ranked and math.isinf(of([value for value, _ in ranked])):
             least.append(of([min(value, bound or math.inf) for value, bound in ranked]))
-    return rounded_down(min(least)) if least else None
+    return rounded_down(min(least)) if least and all(map(math.isfinite, least)) else None
 
 
 def _finite(value: float | None) -> float | None:
@@ -214,7 +211,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
+    known = all_known(values)
     return _finite(median(known)) if known else None
 
 

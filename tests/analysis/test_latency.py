@@ -65,9 +65,19 @@ def test_a_percentile_of_which_a_bound_is_known_ranks_above_all_others(
 def test_a_median_is_at_least_what_its_trials_allow(
     trials: list[tuple[float | None, float | None, float | None]], bound: float | None
 ) -> None:
-    rows = tuple(trial_row(p50_ms=p50, p99_ms=p99, latency_bound_ms=least) for p50, p99, least in trials)
+    rows = tuple(trial_row(p50_ms=p50, p99_ms=p99, p999_ms=p99, latency_bound_ms=least) for p50, p99, least in trials)
     (row,) = latency.by_rate([summary.TreatmentSummary("a", "a", {}, rows, None, None, (), ())])
     assert row.latency_bound_ms == bound
+
+
+def test_a_trial_in_which_nothing_was_answered_is_not_left_out() -> None:
+    """Its percentiles rank above all others, without a known bound; a mean is unknown with it."""
+    given = {"p50_ms": 10.0, "p99_ms": 20.0, "p999_ms": 30.0, "mean_ms": 12.0}
+    good, dead = trial_row(**given), trial_row(**dict.fromkeys(given))
+    (row,) = latency.by_rate([summary.TreatmentSummary("a", "a", {}, (good, good, dead), None, None, (), ())])
+    assert (row.p50_ms, row.p99_ms, row.p99_lowest_ms, row.p99_highest_ms) == (10.0, 20.0, 20.0, None)
+    (row,) = latency.by_rate([summary.TreatmentSummary("a", "a", {}, (good, dead, dead), None, None, (), ())])
+    assert (row.p50_ms, row.p99_ms, row.mean_ms, row.latency_bound_ms) == (None, None, None, None)
 
 
 def test_no_more_is_dropped_than_was_not_finished() -> None:
