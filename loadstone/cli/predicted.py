@@ -184,7 +184,7 @@ def simulated(what: str, calls: str, check: Validation, cases: Sequence[Simulate
     given = [
         replace(
             case,
-            stable=case.stable or (None if check.overestimates else False),
+            stable=case.stable or (None if check.contradicted else False),
             latency_ms={name: ms if check.holds(name) else None for name, ms in case.latency_ms.items()},
         )
         for case in cases
@@ -278,6 +278,7 @@ def _simulated(simulation: SimulatedLatencies) -> list[RenderableType]:
         error = f"error of the simulation at measured loads of this treatment: {each} (median of trials)"
     if not all(map(check.holds, _SHOWN)):
         error += f"; a percentile is given only where it is within {TOLERANCE:.0%}"
-    if check.overestimates:
-        error += f"; of these {len(check.cases)} loads, which all held, it does not keep up with {check.overestimates}"
+    if check.contradicted:
+        loads = f"{check.contradicted} of these {len(check.cases)} loads"
+        error += f"; it does not keep up with {loads}, which all held"
     return [table, Text(f"calls: {simulation.calls}"), Text(error)]

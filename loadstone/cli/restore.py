@@ -9,7 +9,7 @@ import typer
 from loadstone.cli.app import Json, out, print_json, warn
 from loadstone.experiments import tuning
 from loadstone.experiments.plan import Plan, read_plans
-from loadstone.experiments.provisioning import ways_of
+from loadstone.experiments.provisioning import reaches_of
 from loadstone.infrastructure.machines import MachineLost, this_machine
 from loadstone.infrastructure.tuning import failure
 from loadstone.model.document import Document
@@ -27,8 +27,8 @@ def command(
 ) -> None:
     """Restore kernel settings to their values before a study tuned them. A run does so when it ends."""
     plans = read_plans(Document.read(study)).values() if study is not None else ()
-    ways = [way for plan in plans for way in ways_of(plan)]
-    machines = [this_machine()] if study is None else tuning.machines_at(ways)[0]
+    reaches = [each for plan in plans for each in reaches_of(plan)]
+    machines = [this_machine()] if study is None else tuning.machines_at(reaches)[0]
     restored, errors = tuning.recover(machines)
     if json:
         values = {
@@ -55,7 +55,7 @@ def _show(restored: dict[str, Restored]) -> None:
 def recover(plan: Plan) -> None:
     """Restore what a killed run left, before a run starts. Raises PreflightError where that run is still active.
     Machines that do not answer are left to the preflight, which names them as the inventory does."""
-    restored, errors = tuning.recover(tuning.machines_at(ways_of(plan))[0])
+    restored, errors = tuning.recover(tuning.machines_at(reaches_of(plan))[0])
     for name, found in restored.items():
         warn(tuning.sentence(name, found))
     if known := [error for error in errors if not isinstance(error, MachineLost)]:

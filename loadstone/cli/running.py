@@ -54,14 +54,14 @@ def run(session: Session, how: How, warnings: list[str]) -> Ledger:
     found, driver = preflight.require(plan, how.emulated_ok), preflight.driver_of(plan.study.load)
     warnings = [*warnings, *found.warnings]
     versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
-    goes_on = ledger is not None
+    resumed = ledger is not None
     if ledger is None:
         nodes = runs.listed(found.nodes, found.hardware)
         facts = runs.provenance(versions, nodes, warnings, commit_of(session.study.absolute().parent))
         ledger = runs.ledger_of(session.create(facts), plan.study)
     with ledger.locked():
-        if goes_on:
-            warnings += runs.renew_software(ledger.folder, versions)
+        if resumed:
+            warnings += runs.update_software(ledger.folder, versions)
         if how.watch:
             watching.start(ledger.folder)
         again = ledger.folder.parent if session.part else ledger.folder  # with all parts, also those not begun

@@ -12,7 +12,7 @@ from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
 from loadstone.experiments import client_machines, expressible, external, load_files, misfits, neighbours, splitting
-from loadstone.experiments.claimed import refuse_untestable
+from loadstone.experiments.claim_levels import refuse_untestable
 from loadstone.experiments.scales import scale_of
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model import address, factors, parts

@@ -68,13 +68,13 @@ def nodes_of(plan: Plan) -> list[Node]:
     return nodes
 
 
-def ways_of(plan: Plan) -> list[tuple[str, Reach]]:
-    """The machines of all treatments' nodes, and the ways to them; they need not answer."""
-    ways: list[tuple[str, Reach]] = []
+def reaches_of(plan: Plan) -> list[tuple[str, Reach]]:
+    """The machines of all treatments' nodes, each with how it is reached; they need not answer."""
+    found: list[tuple[str, Reach]] = []
     for cluster, wanted in demands(plan):
         infrastructure = infrastructure_of(cluster, "preflight")
-        ways += wanted.of(infrastructure).ways(wanted.software, wanted.managers)
-    return ways
+        found += wanted.of(infrastructure).reaches(wanted.software, wanted.managers)
+    return found
 
 
 def demands(plan: Plan) -> list[tuple[Cluster, Demand]]:

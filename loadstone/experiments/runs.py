@@ -172,7 +172,7 @@ def add_software(folder: Path, versions: dict[str, str], images: dict[str, str])
         write_json(folder / "provenance.json", {**known, **added})
 
 
-def renew_software(folder: Path, versions: dict[str, str]) -> list[str]:
+def update_software(folder: Path, versions: dict[str, str]) -> list[str]:
     """Put today's versions into the provenance of a run that goes on.
 
     Returns those that differ as sentences, which are warnings there: trials before and after are of different software.

@@ -121,18 +121,18 @@ class Tuner:
 
 def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
     """The machines of nodes, and the names of nodes to which no channel leads. Those of guests are this machine's."""
-    return machines_at((node.name, Reach() if node.guest is not None else node.reach) for node in nodes)
+    return machines_at((node.name, node.kernel_reach) for node in nodes)
 
 
-def machines_at(ways: Iterable[tuple[str, Reach]]) -> tuple[list[Tunable], list[str]]:
-    """The machines at the ends of ways, and the names of those to which no channel leads.
+def machines_at(reaches: Iterable[tuple[str, Reach]]) -> tuple[list[Tunable], list[str]]:
+    """The machines that are reached so, and the names of those to which no channel leads.
 
     Emulated hosts may not be made yet, and have the kernel of this machine. Machines that are yet to be made are left
     out.
     """
     machines: dict[str, Tunable] = {}
     far = []
-    for name, reach in ways:
+    for name, reach in reaches:
         if reach.planned:
             continue
         if reach.through_cluster:  # a container that may change nothing

@@ -154,10 +154,9 @@ class Infrastructure(ABC):
     def sketch(self, software: str, managers: int) -> list[Node]:
         """The nodes as they would be; makes nothing."""
 
-    def ways(self, software: str, managers: int) -> list[tuple[str, Reach]]:
-        """Names of the machines whose kernels the nodes have, and the ways to them; they need not answer."""
-        nodes = self.sketch(software, managers)
-        return [(node.name, Reach() if node.guest is not None else node.reach) for node in nodes]
+    def reaches(self, software: str, managers: int) -> list[tuple[str, Reach]]:
+        """Names of the machines whose kernels the nodes have, each with how it is reached; they need not answer."""
+        return [(node.name, node.kernel_reach) for node in self.sketch(software, managers)]
 
     def terms(self, managers: int) -> Terms | None:
         """What the machines would cost and for how long they are held; None of those that one simply has."""

@@ -23,12 +23,6 @@ from loadstone.infrastructure import identity, temporary
 from loadstone.model.base import Model, did_you_mean
 from loadstone.model.errors import DeploymentError, InputError, LoadstoneError, PreflightError, disk_error
 
-
-def this_host() -> str:
-    """What messages call this machine."""
-    return socket.gethostname()
-
-
 _UNKNOWN = "if another release of Loadstone wrote it, use that one; else stop what it lists by hand, then delete it"
 
 
@@ -45,7 +39,7 @@ class JournalEntry(Model):
     folder: str
     facts: dict[str, Any] = {}
     """The maker's own."""
-    host: str = Field(default_factory=lambda: this_host())
+    host: str = Field(default_factory=lambda: socket.gethostname())
     """The name of the machine on which it was started."""
     machine: str = Field(default_factory=lambda: identity.machine_id())
     """Its identity. Others that share the folder, as in a home folder of a file server, look for none of its processes.

@@ -104,3 +104,8 @@ class Node(Model):
     """The way to its machine."""
     guest: Guest | None = None
     """Where it is a virtual machine that the study has made."""
+
+    @property
+    def kernel_reach(self) -> Reach:
+        """The way to the machine whose kernel settings it depends on: of a guest, to this one."""
+        return Reach() if self.guest is not None else self.reach

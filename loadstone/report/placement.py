@@ -188,7 +188,7 @@ def _by_capacity(side: Extremes) -> str:
         f"**{side.best.placement}** has the highest capacity of {side.placements} placements, {best}, and "
         f"**{side.worst.placement}** the lowest, {worst}{end}"
     )
-    return f"{finding} That of {side.unknown} more is not known." if side.unknown else finding
+    return f"{finding} The capacity of {side.unknown} more is not known." if side.unknown else finding
 
 
 def _p99(row: PlacementLoad) -> str:

@@ -11,7 +11,7 @@ from tests.cli.conftest import RunCommand
 
 def test_what_another_machine_started_stays_and_is_named(say: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "this_host", lambda: "other")
+        patch.setattr("socket.gethostname", lambda: "other")
         patch.setattr(identity, "machine_id", lambda: "0ther")
         journal.save(JournalEntry(name="a", layer="orchestrators", implementation="compose", folder="/"))
     for verb in ("down", "status"):

@@ -100,13 +100,13 @@ def test_images_of_other_content_than_before_are_noted(begin: Begin, monkeypatch
 def test_software_of_other_versions_than_before_is_a_warning(begin: Begin) -> None:
     _, ledger = begin(STUDY)
     runs.add_software(ledger.folder, {"stone": "stone 1", "postgres": "15.17"}, {})
-    assert runs.renew_software(ledger.folder, {"stone": "stone 1", "memcached": "1.6"}) == []
+    assert runs.update_software(ledger.folder, {"stone": "stone 1", "memcached": "1.6"}) == []
     text = "postgres: 15.17 in earlier trials, 15.18 from now on"
-    assert runs.renew_software(ledger.folder, {"stone": "stone 1", "postgres": "15.18"}) == [text]
+    assert runs.update_software(ledger.folder, {"stone": "stone 1", "postgres": "15.18"}) == [text]
     known = json.loads((ledger.folder / "provenance.json").read_text())
     assert known["warnings"].count(text) == 1
     assert known["software"] == {"stone": "stone 1", "postgres": "15.18", "memcached": "1.6"}
-    assert runs.renew_software(ledger.folder, {"postgres": "15.18"}) == []
+    assert runs.update_software(ledger.folder, {"postgres": "15.18"}) == []
 
 
 @pytest.mark.parametrize("text", [STUDY, SEARCH], ids=["fixed", "search"])

@@ -72,8 +72,8 @@ class Validation:
         return error is not None and error <= TOLERANCE
 
     @property
-    def overestimates(self) -> int:
-        """Loads that held when they were measured, and with which the simulator does not keep up."""
+    def contradicted(self) -> int:
+        """The number of loads that held when they were measured, and with which the simulator does not keep up."""
         return sum(not case.simulated.stable for case in self.cases)
 
 

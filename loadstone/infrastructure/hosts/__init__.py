@@ -140,7 +140,7 @@ class Hosts(Infrastructure):
             *workers,
         ]
 
-    def ways(self, software: str, managers: int) -> list[tuple[str, Reach]]:
+    def reaches(self, software: str, managers: int) -> list[tuple[str, Reach]]:
         hosts = self._hosts(managers)
         here = [] if any(host.role == "client" for host in hosts) else [("client", Reach())]
         return [*here, *((host.name, host.reach) for host in hosts)]

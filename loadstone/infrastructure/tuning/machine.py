@@ -80,7 +80,9 @@ def on_each(
     for name, future in running:
         try:
             answers[name] = future.result()
-        except LoadstoneError as error:  # of a machine that was never reached it names the login only
-            named = error.message.startswith(f"{name}: ")
-            errors.append(error if named else type(error)(f"{name}: {error.message}", error.remedy))
+        except MachineLost as error:  # of a machine that was never reached it names the login only
+            message = error.message.removeprefix(f"{name}: ")
+            errors.append(MachineLost(f"{name}: {message}", error.remedy))
+        except LoadstoneError as error:
+            errors.append(error)
     return answers, errors

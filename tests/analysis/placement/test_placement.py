@@ -172,7 +172,7 @@ def test_a_placement_without_an_estimate_may_be_the_best_or_the_worst(tmp_path: 
     unknown = replace(made.capacities[0], placement="F-LCD", capacity=None)
     (item,) = extremes(treatments, [], [*made.capacities, unknown], interleaved=True)
     assert isinstance(item, Extremes) and (item.placements, item.unknown) == (2, 1)
-    assert _by_capacity(item).endswith(". That of 1 more is not known.")
+    assert _by_capacity(item).endswith(". The capacity of 1 more is not known.")
 
 
 def test_transitions_are_those_of_all_idle_states_or_unknown() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.experiments.claimed import refuse_untestable
+from loadstone.experiments.claim_levels import refuse_untestable
 from loadstone.experiments.plan import read_plans
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
