@@ -178,7 +178,8 @@ func TestEndedEarlyWithResults(t *testing.T) {
 	plan.Enough = enough
 	summary, dir := drive(t, plan)
 	c := summary.Counts
-	if summary.Aborted == nil || summary.Aborted.Reason != "a signal ended it" || c.Completed < 20 || c.Offered > 2000 {
+	settled := c.Completed+c.InFlight == c.Sent // answers to the last ones may not have come yet
+	if summary.Aborted == nil || summary.Aborted.Reason != "a signal ended it" || c.Sent < 20 || !settled || c.Offered > 2000 {
 		t.Errorf("%+v, %+v", summary.Aborted, c)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "requests.parquet")); err != nil {
