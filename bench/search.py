@@ -1,13 +1,14 @@
 """Does the capacity search find the truth, how fast, and do its intervals keep their word? (python -m bench search)
 
-Simulated searches of servers of known capacity (``bench/queueing.py``): eight workers whose speed differs between equal
-trials by 2, 5, 10 and 20 %; two servers that break otherwise, gently and by a CPU quota; and spreads of shapes that the
-search does not assume. Every trial costs its duration, or less after an early abort, and 10 s of overhead. Truth is the
-load at which half (capacity: 95 %) of independent 30 s trials of the same server hold, from 6000 trials that no search
-sees. Searches have the hints of ``bench/searching.py``: biased, missing in a tenth, wild in a twentieth. The
-confirmation is judged twice more on each search, on a server that from there on sustains less, and more, by three times
-the precision: its estimate is then off by that, in breaking point and capacity alike. Peers: a grid of 22 loads x 5
-repetitions, placed around the right place for it; bisection with one trial a load after the same bracket; and oracles
+Simulated searches of servers of known capacity (``bench/queueing.py``): eight workers whose speed differs between
+equal trials by 2, 5, 10 and 20 %; two servers that break otherwise, gently and by a CPU quota; spreads of shapes that
+the search does not assume; and a machine that is slow for a dozen trials in a row, whose truth is that of the others.
+Every trial costs its duration, or less after an early abort, and 10 s of overhead. Truth is the load at which half
+(capacity: 95 %) of independent 30 s trials of the same server hold, from 6000 trials that no search sees. Searches
+have the hints of ``bench/searching.py``: biased, missing in a tenth, wild in a twentieth. The confirmation is judged
+twice more on each search, on a server that from there on sustains less, and more, by three times the precision: its
+estimate is then off by that, in breaking point and capacity alike. Peers: a grid of 22 loads x 5 repetitions, placed
+around the right place for it; bisection with one trial a load after the same bracket; and oracles
 (``bench/oracles.py``). All times are simulated minutes, not time spent here.
 """
 
@@ -41,6 +42,8 @@ ROUGH = ((0.10, 0.10), (0.20, 0.20))
 """Spread and precision of searches that ask for what such a machine can hold."""
 OTHER_SERVERS = [(name, spread) for name in ("gentle", "quota") for spread in (0.05, 0.20)]
 SHAPES: tuple[queueing.Shape, ...] = ("heavy", "skewed", "stalling", "lucky", "drifting")
+SLOWED = ((0.05, 0.75), (0.05, 0.6), (0.10, 0.75))
+"""Spread, and the speed of the machine in its bad minute."""
 QUEUE = queueing.SERVERS["queue"]
 SEED = 2026
 """What was tuned was tuned with others."""
@@ -182,9 +185,21 @@ def rough(spread: float, precision: float) -> list[Row]:
     rng = np.random.default_rng([SEED, int(spread * 1000), int(precision * 1000)])
     at, world = f"spread {spread:.0%}, precision {precision:.0%}", World(QUEUE, spread)
     searches, rows = covering(world, at, rng, aims=True, precision=precision)
-    confirmed = sum(isinstance(search.result, SearchResult) and search.result.confirmed for search in searches)
-    rows.append(coverage(f"searches confirmed, {at}", confirmed, len(searches), aims=False))
-    return rows + confirming(searches, world, at, rng)
+    return [*rows, confirmed(searches, at), *confirming(searches, world, at, rng)]
+
+
+def slowed(spread: float, slow: float) -> list[Row]:
+    """Coverage of what the system usually sustains, time and verdicts where the machine has a bad minute."""
+    rng = np.random.default_rng([SEED, int(spread * 1000), int(slow * 1000), 1])
+    at = f"spread {spread:.0%}, {searching.SLOW_TRIALS} trials in a row at {slow:.0%} of the speed"
+    searches, rows = covering(World(QUEUE, spread, slow=slow), at, rng, aims=True)
+    return [*rows, confirmed(searches, at)]
+
+
+def confirmed(searches: Sequence[searching.SimulatedSearch], at: str) -> Row:
+    """Searches whose last estimate fresh trials confirmed."""
+    count = sum(isinstance(search.result, SearchResult) and search.result.confirmed for search in searches)
+    return coverage(f"searches confirmed, {at}", count, len(searches), aims=False)
 
 
 def covering(
@@ -292,6 +307,7 @@ def main() -> None:
             *(pool.submit(elsewhere, *search) for search in OTHER_SERVERS),
             *(pool.submit(shaped, search) for search in SHAPES),
             *(pool.submit(rough, *search) for search in ROUGH),
+            *(pool.submit(slowed, *search) for search in SLOWED),
         ]
         rows = [row for job in jobs for row in job.result()]
     report("search", rows, NOTES)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import queueing
-from loadstone.analysis.confirmation import Confirmation, confirmation
-from loadstone.analysis.posterior import TrialOutcome, posterior
+from loadstone.analysis.confirmation import Confirmation, rounds
+from loadstone.analysis.posterior import TrialOutcome
 from loadstone.experiments.next_trial import NextTrial, Outcome, readable
 from loadstone.experiments.search import Search, SearchFailed, SearchResult, expected_trials, next_probe
 
@@ -19,6 +19,9 @@ BIAS, NOISE, FIXED = 0.1, 0.02, 0.02
 """Errors of a hint: a search's own bias (+-20 % in 95 % of them), a trial's noise, and CPU that no request uses."""
 ABSENT, WILD = 0.1, 0.05
 """Shares of searches without hints, and with hints that are off by a factor of 3, up or down, from trial to trial."""
+
+SLOW_TRIALS, SLOW_FROM = 12, 40
+"""A bad minute or two of a machine, as beside another guest of its host."""
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +34,8 @@ class SimulatedSearch:
     bias: float
     """The bias of its hints; 0 where there are none, infinite where they are wild."""
     history: list[Outcome] = field(default_factory=list)
+    slow_from: int = 0
+    """Trials before the machine is slow for a while."""
     speed: float = 1.0
     """The speed of the server in its last trial."""
     spent: float = 0.0
@@ -54,7 +59,11 @@ def begin(
     settings = [
         Search(start=start, precision=precision, fine_s=FINE_S, bracket_s=SHORT_S) for start in starts(count, rng)
     ]
-    return [SimulatedSearch(setting, float(bias)) for setting, bias in zip(settings, biases, strict=True)]
+    slow_from = rng.integers(0, SLOW_FROM, count)
+    return [
+        SimulatedSearch(setting, float(bias), slow_from=int(first))
+        for setting, bias, first in zip(settings, biases, slow_from, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,8 @@ class World:
     server: queueing.QueueServer
     spread: float
     shape: queueing.Shape = "normal"
+    slow: float = 1.0
+    """The speed of the machine in ``SLOW_TRIALS`` in a row, which begin anywhere in the first ``SLOW_FROM``."""
 
 
 def finish(searches: list[SimulatedSearch], world: World, rng: np.random.Generator) -> None:
@@ -99,20 +110,15 @@ def confirm_changed(
 
 
 def contradicted(search: SimulatedSearch) -> bool:
-    """Whether the confirmation of a search contradicts its estimate."""
+    """Whether the first confirmation of a search contradicts its estimate."""
     judged = judged_of(search)
     return judged is not None and judged.verdict == "contradicted"
 
 
 def judged_of(search: SimulatedSearch) -> Confirmation | None:
-    """The verdict of the confirming trials of a search; None where there are none."""
-    before = _before_confirmation(search.history)
-    fresh = _trials(search.history, "confirm")
-    if not fresh:
-        return None
-    return confirmation(
-        posterior(_trials(before, "fine"), _trials(before, "bracket")), fresh, search.settings.precision
-    )
+    """The verdict of the first confirmation of a search; None where there is none."""
+    found = rounds((outcome.phase, TrialOutcome(outcome.load, outcome.verdict == "held")) for outcome in search.history)
+    return found[0].judge(search.settings.precision) if found else None
 
 
 def reached_confirmation(search: SimulatedSearch) -> bool:
@@ -125,10 +131,6 @@ def _before_confirmation(history: list[Outcome]) -> list[Outcome]:
     return history[:first]
 
 
-def _trials(history: list[Outcome], phase: str) -> list[TrialOutcome]:
-    return [TrialOutcome(outcome.load, outcome.verdict == "held") for outcome in history if outcome.phase == phase]
-
-
 def _run(
     due: dict[float, list[tuple[SimulatedSearch, NextTrial]]],
     world: World,
@@ -138,6 +140,8 @@ def _run(
     for seconds, probes in due.items():
         before = np.array([search.speed for search, _ in probes])
         speed = queueing.speeds(world.spread, world.shape, before, rng)
+        slow = [0 <= len(search.history) - search.slow_from < SLOW_TRIALS for search, _ in probes]
+        speed = speed * np.where(slow, world.slow, 1.0)
         done = queueing.run(world.server, np.array([p.load for _, p in probes]), seconds, factor * speed, rng)
         for (search, probe), ok, length_s, fast in zip(probes, *done, speed, strict=True):
             search.speed = float(fast)

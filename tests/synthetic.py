@@ -74,6 +74,8 @@ class Synthetic:
     """Standard deviation of a trial's capacity, relative."""
     drift: float = 0.0
     """How much slower the machine becomes by the twentieth trial, relative, as the reference loop shows it."""
+    slow: tuple[int, int, float] | None = None
+    """The first and the last of trials in a row, by their order, in which capacity is a factor of what it is else."""
     stop_after: int | None = None
     """Trials after which the run was interrupted."""
     stop_before: tuple[str, Phase] | None = None
@@ -176,6 +178,8 @@ class Synthetic:
         )
         random = np.random.default_rng(trial.seed)
         strayed = self.capacities[step.level] * float(np.exp(random.normal(0, self.spread)))
+        if self.slow is not None and self.slow[0] <= order <= self.slow[1]:
+            strayed *= self.slow[2]
         started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(seconds=20 * order)
         summary = self._summary(random, strayed, step, started)
         verdict, reasons = self._verdict(summary, order)

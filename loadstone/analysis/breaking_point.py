@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from loadstone.analysis.posterior import Floats, Posterior, Trials, posterior, z_scores
+from loadstone.analysis.episodes import Episode, Floats
+from loadstone.analysis.posterior import Posterior, Trials, posterior, unusual, z_scores
 
 CREDIBLE = 0.95
 CAPACITY_HOLDS = 0.95
@@ -40,11 +41,13 @@ class BreakingPoint:
     """An estimate from trials: loads in requests/s, the slope relative to the load."""
 
     breaking_point: Estimate
-    """The load at which half of independent trials hold."""
+    """The load at which half of independent trials hold, in the system's usual state."""
     capacity: Estimate
-    """The load at which 95 % of them hold."""
+    """The load at which 95 % of them hold, likewise."""
     slope: Estimate
     trials: int
+    episodes: tuple[Episode, ...]
+    """Trials in which the system was likely not in its usual state."""
     warnings: tuple[str, ...]
 
 
@@ -63,7 +66,11 @@ def estimate(trials: Trials, short: Trials = ()) -> BreakingPoint:
     belief = posterior(trials, short)
     point = breaking_point(belief)
     slope = _quantiles(np.log(belief.slope), belief.weight.sum(axis=0))
-    return BreakingPoint(point, capacity(belief), slope, len(trials), tuple(_doubts(trials, point, slope)))
+    found = unusual(belief, trials)
+    apart = {at for episode in found for at in range(episode.first, episode.last + 1)}
+    others = [trial for at, trial in enumerate(trials) if at not in apart]
+    doubts = tuple(_doubts(trials, others, point, slope))
+    return BreakingPoint(point, capacity(belief), slope, len(trials), tuple(found), doubts)
 
 
 def breaking_point(belief: Posterior) -> Estimate:
@@ -94,7 +101,8 @@ def hold_band(belief: Posterior, loads: Iterable[float]) -> Band:
     return Band(chosen, median, low, high)
 
 
-def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
+def _doubts(trials: Trials, usual: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
+    """``usual``: the trials in no episode."""
     outcomes = [(trial[0], trial[1]) for trial in trials]
     held = sorted(load for load, ok in outcomes if ok)
     broke = sorted(load for load, ok in outcomes if not ok)
@@ -108,7 +116,7 @@ def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
         far = ndtri(CAPACITY_HOLDS) * slope.value
         differ = f"equal trials differ by {slope.value:.0%} from run to run"
         yield f"{differ}: the capacity lies {far:.0%} below the breaking point"
-    for load, ok in sorted(set(outcomes)):
+    for load, ok in sorted({(trial[0], trial[1]) for trial in usual}):
         z = (1 - load / point.value) / slope.value
         chance = float(ndtr(z if ok else -z))
         if chance < 0.01:

@@ -10,14 +10,15 @@ trials are run (Ville's inequality); confirmed once neither is a tenth as likely
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.posterior import Posterior, Trials
+from loadstone.analysis.posterior import Posterior, TrialOutcome, Trials, posterior
+from loadstone.model.trial import Phase
 
 PRECISIONS_OFF = 3.0
 """How many times its precision an estimate must be off for the confirmation to find it out."""
@@ -27,6 +28,9 @@ MISS = 0.1
 """The largest share of estimates that are off by that much and confirmed."""
 MOST = 24
 """The most fresh trials; where equal trials differ by 20 %, these cannot detect 15 %: the verdict is ``undecided``."""
+
+FULL: tuple[Phase, ...] = ("fine", "confirm")
+"""The phases of a search whose trials are of full duration."""
 
 Verdict = Literal["confirmed", "contradicted", "undecided"]
 
@@ -45,6 +49,39 @@ class Confirmation:
     """The same, if it sustains ``off`` more."""
     off: float
     """The error that is tested for, relative: 0.15 is 15 %."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Fresh trials in a row, and all earlier trials of the search, which they judge the estimate of."""
+
+    full: list[TrialOutcome]
+    """Earlier trials of full duration, those of earlier rounds among them."""
+    short: list[TrialOutcome]
+    fresh: list[TrialOutcome] = field(default_factory=list)
+
+    def judge(self, precision: float) -> Confirmation:
+        """The verdict of the fresh trials. Raises ValueError where no trial came before them."""
+        return confirmation(posterior(self.full, self.short), self.fresh, precision)
+
+
+def rounds(trials: Iterable[tuple[str, TrialOutcome]]) -> list[Round]:
+    """The rounds of a search's valid trials, in the order they were run; what is not of the search has no part."""
+    found: list[Round] = []
+    full: list[TrialOutcome] = []
+    short: list[TrialOutcome] = []
+    confirming = False
+    for phase, outcome in trials:
+        if phase == "confirm" and not confirming:
+            found.append(Round(list(full), list(short)))
+        confirming = phase == "confirm"
+        if confirming:
+            found[-1].fresh.append(outcome)
+        if phase == "bracket":
+            short.append(outcome)
+        elif phase in FULL:
+            full.append(outcome)
+    return found
 
 
 def confirmation(belief: Posterior, fresh: Trials, precision: float) -> Confirmation:
@@ -94,16 +131,27 @@ def in_words(judged: Confirmation, fresh: Trials) -> str:
     """Why the estimate is not confirmed, as a sentence; empty where it is."""
     if judged.verdict == "confirmed":
         return ""
-    seen = ", ".join(_at(load, fresh) for load in sorted({trial[0] for trial in fresh}))
-    odds, other = max((judged.too_high, "less"), (judged.too_low, "more"))
     if judged.verdict == "contradicted":
+        odds, other = max((judged.too_high, "less"), (judged.too_low, "more"))
         return (
-            f"contradicted by {len(fresh)} fresh trials ({seen}): these are {odds:.0f} times as likely "
-            f"if the system sustains {judged.off:.0%} {other} than estimated"
+            f"contradicted by {_seen(fresh)}: these are {odds:.0f} times as likely if the system sustains "
+            f"{judged.off:.0%} {other} than estimated before them; they count in the estimate, which was not confirmed"
         )
-    return (
-        f"{len(fresh)} fresh trials ({seen}) neither confirm the estimate nor rule out that it is {judged.off:.0%} off"
-    )
+    return f"{_seen(fresh)} neither confirm the estimate nor rule out that it is {judged.off:.0%} off"
+
+
+def revised(found: Sequence[Round]) -> str:
+    """That fresh trials contradicted earlier estimates, as a sentence; empty where there is no earlier round."""
+    if len(found) < 2:
+        return ""
+    many = "an earlier estimate was" if len(found) == 2 else f"{len(found) - 1} earlier estimates were"
+    last = "" if len(found) == 2 else ", the last"
+    return f"{many} contradicted{last} by {_seen(found[-2].fresh)}; these count in the estimate"
+
+
+def _seen(fresh: Trials) -> str:
+    loads = ", ".join(_at(load, fresh) for load in sorted({trial[0] for trial in fresh}))
+    return f"{len(fresh)} fresh {'trial' if len(fresh) == 1 else 'trials'} ({loads})"
 
 
 def _at(load: float, fresh: Trials) -> str:

@@ -3,8 +3,10 @@
 Every trial has a limit c of its own: it holds where its load x lies below, and c is normal around b with standard
 deviation s b: b is the breaking point, s the slope (how far, relative to b, a run's own limit strays from run to run).
 So a trial at load x holds with probability lapse/2 + (1 - lapse) Phi((1 - x / b) / s); the lapse lets single trials
-lie for reasons that have nothing to do with load. Normal limits are the cautious choice: log-normal ones, which rarely
-lie far below b, overestimate the capacity where equal trials differ much (docs/explanation/performance.md).
+lie for reasons that have nothing to do with load. In an episode of several trials the system sustains less or more than
+it usually does: b is what it usually sustains (``episodes.py``). Normal limits are the cautious choice: log-normal
+ones, which rarely lie far below b, overestimate the capacity where equal trials differ much
+(docs/explanation/performance.md).
 
 The grid over ln b and ln s needs no sampler, is the same in every process and takes milliseconds.
 
@@ -21,10 +23,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
-Floats = NDArray[np.float64]
+from loadstone.analysis.episodes import FACTORS, Episode, Floats, episodes, log_likelihood, probabilities
 
 
 class TrialOutcome(NamedTuple):
@@ -35,7 +36,7 @@ class TrialOutcome(NamedTuple):
 
 
 Trials = Sequence[TrialOutcome] | Sequence[tuple[float, bool]]
-"""The order does not matter."""
+"""In the order they were run."""
 
 LAPSE = 0.03
 SHORT_SHIFT, SHORT_NOISE = 0.013, 0.05
@@ -93,19 +94,40 @@ def posterior(trials: Trials, short: Trials = ()) -> Posterior:
 def _on_grid(log_load: Floats, log_slope: Floats, trials: Trials, short: Trials) -> Posterior:
     slope = np.exp(log_slope)
     prior = -0.5 * ((log_slope - np.log(SLOPE_MEDIAN)) / SLOPE_SPREAD) ** 2
-    log_weight = prior + _verdicts(log_load, slope, trials)
-    log_weight += _verdicts(log_load + SHORT_SHIFT, np.hypot(slope, SHORT_NOISE), short, SHORT_LAPSE)
+    log_weight = prior + _verdicts(log_load + SHORT_SHIFT, np.hypot(slope, SHORT_NOISE), short, SHORT_LAPSE)
+    if trials:
+        log_weight += log_likelihood(_by_state(log_load, slope, trials))
     weight = np.exp(log_weight - log_weight.max())
     return Posterior(log_load, slope, weight / weight.sum())
 
 
+def unusual(belief: Posterior, trials: Trials) -> list[Episode]:
+    """The episodes among ``trials``, which are all that ``belief`` rests on at full weight."""
+    return episodes(probabilities(_by_state(belief.log_load, belief.slope, trials), belief.weight)) if trials else []
+
+
+def _by_state(log_load: Floats, slope: Floats, trials: Trials) -> list[Floats]:
+    """The likelihood of each outcome by state of the machine, load and slope; equal outcomes are computed once."""
+    found = {
+        (load, held): np.stack([_likelihood(log_load + np.log(factor), slope, load, held) for factor in FACTORS])
+        for load, held in {(trial[0], trial[1]) for trial in trials}
+    }
+    return [found[trial[0], trial[1]] for trial in trials]
+
+
 def _verdicts(log_load: Floats, slope: Floats, trials: Trials, lapse: float = LAPSE) -> Floats:
-    """Log-likelihood of what held and what did not, by load and slope; equal outcomes are computed once."""
+    """Log-likelihood of what held and what did not, by load and slope, if there is no episode."""
     total: Floats = np.zeros((len(log_load), len(slope)))
     for (load, held), count in sorted(Counter((trial[0], trial[1]) for trial in trials).items()):
-        z = z_scores(log_load, slope, load)
-        total += count * np.log(lapse / 2 + (1 - lapse) * ndtr(z if held else -z))
+        total += count * np.log(_likelihood(log_load, slope, load, held, lapse))
     return total
+
+
+def _likelihood(log_load: Floats, slope: Floats, load: float, held: bool, lapse: float = LAPSE) -> Floats:
+    """The probability of an outcome, by load and slope."""
+    z = z_scores(log_load, slope, load)
+    found: Floats = lapse / 2 + (1 - lapse) * ndtr(z if held else -z)
+    return found
 
 
 def z_scores(log_load: Floats, slope: Floats, load: float) -> Floats:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.confirmation import Verdict, confirmation, detectable, in_words, together
-from loadstone.analysis.posterior import TrialOutcome, posterior
+from loadstone.analysis.confirmation import FULL, Verdict, detectable, in_words, revised, rounds, together
+from loadstone.analysis.episodes import Episode
+from loadstone.analysis.posterior import TrialOutcome
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.model.load import Capacity
@@ -39,6 +40,10 @@ class Searched:
     """The verdict of fresh trials on the estimate; None until they are complete."""
     unconfirmed: str
     """Why the estimate is not confirmed; empty where it is."""
+    revised: str
+    """How fresh trials contradicted earlier estimates; empty where none did."""
+    episodes: tuple[Episode, ...]
+    """When the system was likely not in its usual state, which the estimate is of; trials by their ``order``."""
     evidence: tuple[str, ...]
     """Trials that the estimate counts at full weight."""
     bracket: tuple[str, ...]
@@ -50,6 +55,10 @@ class Searched:
     def confirmed(self) -> bool | None:
         """Whether the fresh trials agreed; None until they are complete, or where they are undecided."""
         return {"confirmed": True, "contradicted": False}.get(self.confirmation or "")
+
+    def in_episode(self, row: TrialRow) -> bool:
+        """Whether the system was likely not in its usual state in this trial."""
+        return any(episode.first <= row.order <= episode.last for episode in self.episodes)
 
 
 @dataclass(frozen=True)
@@ -165,7 +174,7 @@ def _precision(study: StudyFile) -> float:
 def search_trials(rows: Sequence[TrialRow]) -> tuple[list[TrialOutcome], list[TrialOutcome]]:
     """The valid trials of a search: full ones, and the short ones of the bracket."""
     valid = [row for row in rows if row.valid]
-    full = [_evidence(row) for row in valid if row.phase in ("fine", "confirm")]
+    full = [_evidence(row) for row in valid if row.phase in FULL]
     return full, [_evidence(row) for row in valid if row.phase == "bracket"]
 
 
@@ -194,7 +203,9 @@ def _search(rows: Sequence[TrialRow], precision: float) -> Searched:
     else:
         known = "estimated" if full else "bracketed"
     valid = [row for row in rows if row.valid]
-    confirmed, unconfirmed = _confirmation(valid, precision)
+    confirmed, unconfirmed, revisions = _confirmation(valid, precision)
+    result = bp.estimate(full, short) if known == "estimated" else None
+    counted = [row for row in valid if row.phase in FULL]
     low, high = max(held, default=None), min(broke, default=None)
     if low is not None and high is not None and low > high:
         low, high = high, low
@@ -202,34 +213,37 @@ def _search(rows: Sequence[TrialRow], precision: float) -> Searched:
         known=known,
         low=low,
         high=high,
-        result=bp.estimate(full, short) if known == "estimated" else None,
+        result=result,
         confirmation=confirmed,
         unconfirmed=unconfirmed,
-        evidence=tuple(row.trial_id for row in valid if row.phase in ("fine", "confirm")),
+        revised=revisions,
+        episodes=tuple(
+            replace(episode, first=counted[episode.first].order, last=counted[episode.last].order)
+            for episode in (result.episodes if result is not None else ())
+        ),
+        evidence=tuple(row.trial_id for row in counted),
         bracket=tuple(row.trial_id for row in valid if row.phase == "bracket"),
     )
 
 
-def _confirmation(valid: Sequence[TrialRow], precision: float) -> tuple[Verdict | None, str]:
-    """The worst verdict on the searches, and why one with it is not confirmed."""
+def _confirmation(valid: Sequence[TrialRow], precision: float) -> tuple[Verdict | None, str, str]:
+    """The worst verdict on the searches, why one with it is not confirmed, and how earlier estimates were revised."""
     judged = [_of_search(valid, n, precision) for n in sorted({row.repetition for row in valid})]
-    verdict = together([verdict for verdict, _ in judged])
+    verdict = together([each for each, _, _ in judged])
+    revisions = next((text for _, _, text in judged if text), "")
     if verdict is None:
         some = "not all" if any(row.phase == "confirm" for row in valid) else "none"
-        return None, f"not confirmed: of the fresh trials at and above the capacity {some} were run"
-    return verdict, next(reason for each, reason in judged if each == verdict)
+        return None, f"not confirmed: of the fresh trials at and above the capacity {some} were run", revisions
+    return verdict, next(reason for each, reason, _ in judged if each == verdict), revisions
 
 
-def _of_search(valid: Sequence[TrialRow], repetition: int, precision: float) -> tuple[Verdict | None, str]:
-    """A search's fresh trials are judged by the posterior of its earlier trials."""
-    mine = [row for row in valid if row.repetition == repetition]
-    first = next((i for i, row in enumerate(mine) if row.phase == "confirm"), len(mine))
-    fresh = [_evidence(row) for row in mine if row.phase == "confirm"]
-    earlier = search_trials(mine[:first])
-    if not (fresh and any(earlier)):
-        return None, ""
-    judged = confirmation(posterior(*earlier), fresh, precision)
-    return judged.verdict, in_words(judged, fresh)
+def _of_search(valid: Sequence[TrialRow], repetition: int, precision: float) -> tuple[Verdict | None, str, str]:
+    """A search's last fresh trials are judged by the posterior of its earlier trials."""
+    found = rounds((row.phase, _evidence(row)) for row in valid if row.repetition == repetition)
+    if not (found and (found[-1].full or found[-1].short)):
+        return None, "", ""
+    judged = found[-1].judge(precision)
+    return judged.verdict, in_words(judged, found[-1].fresh), revised(found)
 
 
 def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
@@ -247,7 +261,19 @@ def _search_doubts(searched: Searched | None, precision: float) -> Iterator[str]
         yield f"the interval is within {error:.1%}, not {precision:.1%}, after {trials} full trials"
     if searched.unconfirmed:
         yield searched.unconfirmed
+    if searched.revised:
+        yield searched.revised
+    for episode in searched.episodes:
+        likely = "over 99 %" if episode.probability > 0.99 else f"{100 * episode.probability:.0f} %"
+        yield f"{unusual_in_words(episode)} (probability {likely}): capacity and breaking point are of its usual state"
     yield from searched.result.warnings
+
+
+def unusual_in_words(episode: Episode) -> str:
+    """``in trials 30 to 41 the system sustained about 25 % less than usual``."""
+    trials = f"trials {episode.first} to {episode.last}" if episode.last > episode.first else f"trial {episode.first}"
+    change = f"{100 * abs(episode.factor - 1):.0f} % {'less' if episode.factor < 1 else 'more'}"
+    return f"in {trials} the system sustained about {change} than usual"
 
 
 @dataclass(frozen=True)
@@ -291,6 +317,9 @@ class BreakingPointRow(TableRow, name="breaking_points"):
     confirmed: bool | None
     off_share: float | None = None
     """The error that fresh trials tested for: where ``confirmed``, capacity and breaking point are not off by it."""
+    episodes: str = ""
+    """Trials in which the system was likely not in its usual state, which the estimates are of, with what it sustained
+    then relative to that: ``30-41: 0.75``."""
     evidence: str
     """The ids of the trials that count at full weight."""
 
@@ -324,6 +353,7 @@ def _search_row(treatment: TreatmentSummary, searched: Searched) -> BreakingPoin
         bracket_trials=len(searched.bracket),
         confirmed=searched.confirmed,
         off_share=round(detectable(treatment.precision or 0.0), 6) if searched.confirmation is not None else None,
+        episodes=", ".join(f"{each.first}-{each.last}: {each.factor:.2g}" for each in searched.episodes),
         evidence=" ".join(searched.evidence),
         **values,
     )

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.confirmation import Confirmation, confirmation, in_words
+from loadstone.analysis.confirmation import FULL, Confirmation, Round, confirmation, rounds
 from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, TrialOutcome, posterior
 from loadstone.experiments import bracketing
 from loadstone.experiments.bracketing import SearchFailed
@@ -30,6 +31,8 @@ MOST_INVALID = 5
 FINE_LEAST, FINE_MOST = 5, 60
 AFTER_CONTRADICTION = 3
 """Fine trials that follow, at least, when the confirmation contradicts."""
+ROUNDS = 3
+"""The most confirmations. Where the third contradicts as well, the system does not stay the same for a search."""
 OFFSETS = (-2.0, 0.7, -0.7, 1.5)
 """Fine trials lie this many slopes beside the median, in turn. The near ones tell most of the location and find the way
 back after one outlier; the far ones tell the spread between trials: one that looks smaller than it is ends a search too
@@ -65,7 +68,7 @@ class Search:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The search ended with a breaking point; what is doubtful about it stands in ``result.warnings``."""
+    """The search ended with a breaking point."""
 
     result: bp.BreakingPoint
     confirmed: bool
@@ -77,23 +80,18 @@ class _Seen:
 
     precision: float
     short: list[TrialOutcome] = field(default_factory=list)
-    fine: list[TrialOutcome] = field(default_factory=list)
-    confirm: list[TrialOutcome] = field(default_factory=list)
-    before_confirm: int = 0
-    """Fine trials that came before the confirmation."""
+    full: list[TrialOutcome] = field(default_factory=list)
+    """Fine and confirming trials."""
+    fine: int = 0
+    fine_since: int = 0
+    """Fine trials after the last confirming one."""
+    rounds: list[Round] = field(default_factory=list)
     hint: float | None = None
     """The hint of the last short trial that has a hint."""
 
-    @property
-    def full(self) -> list[TrialOutcome]:
-        return self.fine + self.confirm
-
-    def confirmation(self) -> Confirmation:
-        return confirmation(self.before(), self.confirm, self.precision)
-
-    def before(self) -> Posterior:
-        """What was believed before the confirmation."""
-        return posterior(self.fine[: self.before_confirm], self.short)
+    def judged(self) -> Confirmation | None:
+        """The last confirmation; None where there was none."""
+        return self.rounds[-1].judge(self.precision) if self.rounds else None
 
 
 def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | SearchResult | SearchFailed:
@@ -113,43 +111,51 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | Search
 
 
 def _sort(search: Search, history: Sequence[Outcome]) -> _Seen:
-    seen = _Seen(search.precision)
-    rooms = {"bracket": seen.short, "fine": seen.fine, "confirm": seen.confirm}
     for outcome in history:
-        if outcome.phase not in rooms:
+        if outcome.phase not in ("bracket", *FULL):
             raise ValueError(f"a search has no trial of phase {outcome.phase!r}")
-        if outcome.verdict == "invalid":
-            continue
-        rooms[outcome.phase].append(TrialOutcome(outcome.load, outcome.verdict == "held"))
-        if not seen.confirm:
-            seen = replace(seen, before_confirm=len(seen.fine))
-        if outcome.phase == "bracket" and outcome.hint is not None:
-            seen = replace(seen, hint=outcome.hint)
-    return seen
+    valid = [outcome for outcome in history if outcome.verdict != "invalid"]
+    trials = [(outcome.phase, TrialOutcome(outcome.load, outcome.verdict == "held")) for outcome in valid]
+    full = [phase for phase, _ in trials if phase != "bracket"]
+    return _Seen(
+        search.precision,
+        short=[trial for phase, trial in trials if phase == "bracket"],
+        full=[trial for phase, trial in trials if phase != "bracket"],
+        fine=full.count("fine"),
+        fine_since=len(list(takewhile(lambda phase: phase == "fine", reversed(full)))),
+        rounds=rounds(trials),
+        hint=next((o.hint for o in reversed(valid) if o.phase == "bracket" and o.hint is not None), None),
+    )
 
 
 def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | SearchResult | SearchFailed:
     """The next fine or confirming trial, or the end."""
-    judged = seen.confirmation() if seen.confirm else None
+    judged = seen.judged()
     if judged is not None and judged.verdict is None:
         return "confirm", judged.load
     belief = posterior(seen.full, seen.short)
-    if len(seen.fine) >= FINE_LEAST and (failed := _out_of_range(search, bp.breaking_point(belief))):
+    if seen.fine >= FINE_LEAST and (failed := _out_of_range(search, bp.breaking_point(belief))):
         return failed
-    wide = _too_wide(search, belief)
-    enough = len(seen.fine) >= _least(seen, judged) and wide <= (BEFORE_CONFIRMING if judged is None else 1)
-    if len(seen.fine) < FINE_MOST and not enough:
-        offset = OFFSETS[len(seen.fine) % len(OFFSETS)]
+    unjudged = _unjudged(seen, judged)
+    wide, least = _too_wide(search, belief), _least(seen, judged)
+    enough = seen.fine >= least and wide <= (BEFORE_CONFIRMING if unjudged else 1)
+    if seen.fine < FINE_MOST and not enough:
+        offset = OFFSETS[seen.fine % len(OFFSETS)]
         return "fine", bp.breaking_point(belief).value * math.exp(offset * bp.slope_median(belief))
-    if judged is None and wide <= BEFORE_CONFIRMING:
+    if unjudged and seen.fine >= least and wide <= BEFORE_CONFIRMING:
         return "confirm", confirmation(belief, (), search.precision).load
-    return _conclude(search, seen, judged)
+    return _conclude(seen, judged)
+
+
+def _unjudged(seen: _Seen, judged: Confirmation | None) -> bool:
+    """Whether the estimate is still to be judged by fresh trials."""
+    return judged is None or (judged.verdict == "contradicted" and len(seen.rounds) < ROUNDS)
 
 
 def _least(seen: _Seen, judged: Confirmation | None) -> int:
     """Fine trials that are run however narrow the intervals are."""
     contradicted = judged is not None and judged.verdict == "contradicted"
-    return seen.before_confirm + AFTER_CONTRADICTION if contradicted else FINE_LEAST
+    return seen.fine - seen.fine_since + AFTER_CONTRADICTION if contradicted else FINE_LEAST
 
 
 def _too_wide(search: Search, belief: Posterior) -> float:
@@ -168,26 +174,9 @@ def _out_of_range(search: Search, point: bp.Estimate) -> SearchFailed | None:
     return None
 
 
-def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> SearchResult:
-    result = bp.estimate(seen.full, seen.short)
-    warnings = [*_imprecise(search, result, len(seen.fine)), *result.warnings]
-    if judged is None:
-        warnings.append("not confirmed: the required precision was not reached")
-    elif judged.verdict != "confirmed":
-        warnings.append(in_words(judged, seen.confirm))
+def _conclude(seen: _Seen, judged: Confirmation | None) -> SearchResult:
     confirmed = judged is not None and judged.verdict == "confirmed"
-    return SearchResult(replace(result, warnings=tuple(warnings)), confirmed)
-
-
-def _imprecise(search: Search, result: bp.BreakingPoint, fine: int) -> list[str]:
-    """The warning that the precision was not reached, with the spread between trials as its reason."""
-    wanted, reached = search.precision, result.breaking_point.precision
-    spread = f"equal trials differ by about {result.slope.value:.0%}"
-    if reached > wanted:
-        return [f"precision +-{wanted:.1%} not reached: after {fine} fine trials it is +-{reached:.1%}, as {spread}"]
-    if (capacity := result.capacity.precision) > CAPACITY_WIDER * wanted:
-        return [f"the interval of the capacity is +-{capacity:.1%} after {fine} fine trials, as {spread}"]
-    return []
+    return SearchResult(bp.estimate(seen.full, seen.short), confirmed)
 
 
 def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
@@ -204,13 +193,14 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
         short = max(1, (3 if seen.hint else 5) - len(seen.short))
         fine = _fine_trials(search, math.log(bracketing.CLOSE) / 2, SLOPE_MEDIAN)
         return short + min(fine, FINE_MOST) + CONFIRMING
+    judged = seen.judged()
     if step.phase == "confirm":
-        return max(1, CONFIRMING - len(seen.confirm))
+        begun = len(seen.rounds[-1].fresh) if judged is not None and judged.verdict is None else 0
+        return max(1, CONFIRMING - begun)
     belief = posterior(seen.full, seen.short)
     fine = _fine_trials(search, bp.breaking_point(belief).precision, bp.slope_median(belief))
-    least = _least(seen, seen.confirmation() if seen.confirm else None)
-    fine = min(max(fine, least - len(seen.fine), 1), FINE_MOST - len(seen.fine))
-    return fine + (0 if seen.confirm else CONFIRMING)
+    fine = min(max(fine, _least(seen, judged) - seen.fine, 1), FINE_MOST - seen.fine)
+    return fine + (CONFIRMING if _unjudged(seen, judged) else 0)
 
 
 def _fine_trials(search: Search, half: float, slope: float) -> float:

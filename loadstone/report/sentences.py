@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from loadstone.analysis import bounds, drift, summary
 from loadstone.analysis.confirmation import detectable
 from loadstone.analysis.known import all_known
-from loadstone.analysis.summary import BreakingPointRow, Searched, TreatmentSummary
+from loadstone.analysis.summary import BreakingPointRow, Searched, TreatmentSummary, unusual_in_words
 from loadstone.model.base import plural
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -143,6 +143,8 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
         )
         found = drift.drift(treatment.trials)
         strayed = agreed = ""
+        times = ", ".join(unusual_in_words(episode) for episode in searched.episodes)
+        apart = f"; of its usual state: {times}" if times else ""
         if searched.confirmed:
             off = format.percent(detectable(treatment.precision or 0.0))
             agreed = f" Fresh trials confirm that it is not {off} off."
@@ -151,7 +153,7 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
         return (
             f"has a capacity of **{capacity[0]}** {capacity[1]}: 95 % of trials hold {slo(content)} "
             f"there. At {point[0]} {point[1]}, its breaking point, only half of them do "
-            f"(95 % intervals; from {trials}{strayed}).{agreed}"
+            f"(95 % intervals; from {trials}{strayed}{apart}).{agreed}"
         )
     low, high = format.rate(searched.low), format.rate(searched.high)
     if searched.known == "above":

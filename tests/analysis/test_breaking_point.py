@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import posterior as grid
+from loadstone.analysis.episodes import FACTORS
 from loadstone.analysis.posterior import posterior
+from tests.analysis.chains import chance
 
 LOADS = st.floats(1.0, 1e5).map(lambda x: float(f"{x:.3g}"))
 TRIALS = st.lists(st.tuples(LOADS, st.booleans()), min_size=1, max_size=25)
@@ -25,29 +27,38 @@ def experiment(true: float, slope: float, count: int, seed: int, offset: float =
 
 
 def test_a_clean_step_is_found_between_its_loads() -> None:
-    trials = [(load, load < 500) for load in (300.0, 400.0, 450.0, 480.0, 490.0, 510.0, 520.0, 550.0, 600.0, 700.0)]
+    loads = (300.0, 700.0, 400.0, 600.0, 450.0, 550.0, 480.0, 520.0, 490.0, 510.0, 485.0, 515.0)
+    trials = [(load, load < 500) for load in loads]
     result = bp.estimate(trials)
     assert 485 < result.breaking_point.value < 515
     assert 440 < result.breaking_point.low < result.breaking_point.value < result.breaking_point.high < 560
     assert result.warnings == ()
-    assert result.trials == 10
+    assert result.trials == 12
 
 
 def test_the_posterior_is_what_brute_force_says() -> None:
-    """Against the formula, evaluated point by point with the standard library."""
-    trials = [(90.0, True), (100.0, True), (105.0, False), (100.0, False), (95.0, True), (110.0, False)]
-    phi = NormalDist().cdf
-    weights: dict[float, float] = {}
-    for b, s in itertools.product(np.linspace(math.log(90 / 4), math.log(110 * 4), 1500), grid.SLOPES):
-        weight = math.exp(-0.5 * ((s - math.log(grid.SLOPE_MEDIAN)) / grid.SLOPE_SPREAD) ** 2)
-        for load, held in trials:
-            z = (1 - load / math.exp(b)) / math.exp(s)
-            weight *= grid.LAPSE / 2 + (1 - grid.LAPSE) * phi(z if held else -z)
-        weights[b] = weights.get(b, 0.0) + weight
-    points, mass = np.array(list(weights)), np.cumsum(list(weights.values()))
-    expected = [math.exp(np.interp(q, mass / mass[-1], points)) for q in (0.025, 0.5, 0.975)]
+    """Against the formula, with the standard library's normal distribution, summed over all courses of the machine."""
+    trials = [(90.0, True), (105.0, False), (100.0, True), (110.0, False)]
+    phi = np.vectorize(NormalDist().cdf)
+    states, points = range(len(FACTORS)), np.linspace(math.log(90 / 4), math.log(110 * 4), 600)
+    mass = np.zeros(len(points))
+    for s in grid.SLOPES:
+        likelihood = {
+            (state, at): grid.LAPSE / 2
+            + (1 - grid.LAPSE) * phi((1 if held else -1) * (1 - load / (FACTORS[state] * np.exp(points))) / math.exp(s))
+            for state in states
+            for at, (load, held) in enumerate(trials)
+        }
+        weight = np.zeros(len(points))
+        for course in itertools.product(states, repeat=len(trials)):
+            each = math.prod(chance(before, after) for before, after in itertools.pairwise((None, *course)))
+            if each:
+                weight += each * np.prod([likelihood[state, at] for at, state in enumerate(course)], axis=0)
+        mass += weight * math.exp(-0.5 * ((s - math.log(grid.SLOPE_MEDIAN)) / grid.SLOPE_SPREAD) ** 2)
+    shares = np.cumsum(mass)
+    expected = [math.exp(np.interp(q, shares / shares[-1], points)) for q in (0.025, 0.5, 0.975)]
     result = bp.estimate(trials).breaking_point
-    assert [result.low, result.value, result.high] == pytest.approx(expected, rel=0.002)
+    assert [result.low, result.value, result.high] == pytest.approx(expected, rel=0.005)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
@@ -80,14 +91,6 @@ def test_estimates_are_ordered_and_finite_whatever_the_trials(trials: list[tuple
     belief = posterior(trials)
     assert belief.weight.sum() == pytest.approx(1)
     assert (belief.weight >= 0).all()
-
-
-@given(TRIALS, st.randoms())
-@settings(max_examples=30, deadline=None)
-def test_the_order_of_trials_does_not_matter(trials: list[tuple[float, bool]], random: object) -> None:
-    shuffled = list(trials)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert bp.estimate(shuffled) == bp.estimate(trials)
 
 
 @given(st.lists(st.tuples(LOADS, st.booleans()), min_size=1, max_size=8), st.floats(0.01, 100))
@@ -141,7 +144,7 @@ def test_the_band_falls_with_load_and_holds_its_median() -> None:
     assert all(low <= mid <= high for low, mid, high in zip(band.low, band.median, band.high, strict=True))
     assert band.median[0] > 0.95 and band.median[-1] < 0.05
     at_point = bp.hold_band(belief, [bp.breaking_point(belief).value])
-    assert at_point.median[0] == pytest.approx(0.5, abs=0.02)
+    assert at_point.median[0] == pytest.approx(0.5, abs=0.03)
     assert bp.hold_band(belief, []) == bp.Band((), (), (), ())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import pytest
@@ -34,14 +33,6 @@ def test_nothing_breaks_it(trials: list[TrialOutcome]) -> None:
     assert weight.sum() == pytest.approx(1) and (weight >= 0).all()
 
 
-@given(TRIALS, st.randoms())
-@settings(max_examples=30, deadline=None)
-def test_the_order_of_trials_does_not_matter(trials: list[TrialOutcome], dice: random.Random) -> None:
-    shuffled = list(trials)
-    dice.shuffle(shuffled)
-    assert (posterior(shuffled).weight == posterior(trials).weight).all()
-
-
 @given(st.integers(0, 99), st.floats(0.01, 100))
 @settings(max_examples=20, deadline=None)
 def test_the_unit_of_load_does_not_matter(seed: int, factor: float) -> None:
@@ -63,10 +54,12 @@ def test_what_it_predicts_of_a_trial_sums_to_one(seed: int, load: float, factor:
 @given(st.integers(0, 99), st.integers(0, 7))
 @settings(max_examples=15, deadline=None)
 def test_a_trial_that_held_never_gives_less_than_one_that_broke(seed: int, which: int) -> None:
+    """But where it makes an episode of the last few trials likely: then by a small part of the interval."""
     trials = simulated(1000, 0.05, 8, seed)
 
-    def median(held: bool) -> float:
+    def point(held: bool) -> bp.Estimate:
         changed = [*trials[:which], trials[which]._replace(held=held), *trials[which + 1 :]]
-        return bp.estimate(changed).breaking_point.value
+        return bp.estimate(changed).breaking_point
 
-    assert median(False) <= 1.005 * median(True)
+    held, broke = point(True), point(False)
+    assert broke.value <= held.value * (1.005 + 0.25 * broke.precision)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.analysis import summary
+from loadstone.analysis.episodes import Episode
 from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import TreatmentSummary
 from tests.synthetic import Synthetic
@@ -116,6 +117,46 @@ def test_a_contradiction_names_its_trials_and_the_direction(searched: Path, verd
     held = len(turned) if verdict == "held" else 0
     assert reason.startswith(f"contradicted by {len(turned)} fresh trials ({held} of {len(turned)} held at {load}/s)")
     assert f"times as likely if the system sustains 15% {direction} than estimated" in reason
+
+
+@pytest.fixture(scope="module")
+def disturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search whose machine was slow from the first trial after its confirmation began to the twelfth."""
+    return Synthetic(slow=(16, 27, 0.65)).write(tmp_path_factory.mktemp("disturbed"))
+
+
+def test_an_estimate_that_was_contradicted_is_judged_anew_and_both_are_stated(disturbed: Path):
+    (treatment,) = treatments(disturbed)
+    assert treatment.searched is not None and treatment.searched.result is not None
+    assert treatment.searched.confirmed
+    revised, episode = treatment.warnings
+    assert revised.startswith("an earlier estimate was contradicted by 4 fresh trials (0 of 4 held at ")
+    assert episode == (
+        "in trials 16 to 27 the system sustained about 33 % less than usual (probability over 99 %): "
+        "capacity and breaking point are of its usual state"
+    )
+    point = treatment.searched.result.breaking_point
+    assert 0.95 * 1250 < point.value < 1.15 * 1250 and point.precision <= 0.05
+
+
+def test_trials_of_an_unusual_time_are_a_column_of_the_table(disturbed: Path):
+    (treatment,) = treatments(disturbed)
+    (row,) = summary.breaking_points([treatment])
+    assert row.episodes == "16-27: 0.67"
+    assert treatment.searched is not None
+    apart = [trial.order for trial in treatment.trials if treatment.searched.in_episode(trial)]
+    assert apart == list(range(16, 28))
+
+
+@pytest.mark.parametrize(
+    ("episode", "text"),
+    [
+        (Episode(3, 3, 0.9, 0.6), "in trial 3 the system sustained about 40 % less than usual"),
+        (Episode(30, 41, 0.9, 1.333), "in trials 30 to 41 the system sustained about 33 % more than usual"),
+    ],
+)
+def test_an_episode_in_words(episode: Episode, text: str):
+    assert summary.unusual_in_words(episode) == text
 
 
 def test_each_search_is_judged_by_the_precision_that_a_factor_gave_it(searched: Path):

@@ -7,12 +7,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from loadstone.analysis.latency import LoadPoint
 from loadstone.report import page
 from loadstone.report.content import gather
-from loadstone.report.figures import bars, names, style
+from loadstone.report.figures import bars, load, names, style
 from loadstone.report.inline import inline
 from tests.synthetic import Synthetic
 
@@ -46,6 +47,23 @@ def test_no_dates_and_no_machine_in_the_files(searched: Path):
     for path in (searched / "report" / "figures").iterdir():
         text = path.read_bytes()
         assert b"CreationDate" not in text and b"dc:date" not in text and b"/home/" not in text
+
+
+def test_trials_of_an_unusual_time_are_pale(tmp_path: Path):
+    content = gather(Synthetic(slow=(14, 25, 0.65)).write(tmp_path))
+    with style.styled():
+        figure = load.holding(content)
+        assert figure is not None
+        pale = {
+            float(x)
+            for collection in figure.axes[0].collections
+            if to_hex(collection.get_facecolor()[0]) == style.PALE
+            for x, _ in collection.get_offsets().tolist()
+        }
+    (treatment,) = content.treatments
+    assert treatment.searched is not None
+    unusual = [row for row in treatment.trials if treatment.searched.in_episode(row)]
+    assert pale and pale <= {row.rate for row in unusual}  # a trial far from the curve is not drawn
 
 
 def test_the_latency_figure_has_a_marker_for_every_trial(searched: Path):

@@ -40,3 +40,10 @@ def test_a_rate_whose_trials_are_invalid_was_tried(
     assert found.startswith(expected.format("P99 ≤ 200 ms"))
     if found.startswith("held"):
         assert overview.rows(content)[0].next == "none found"
+
+
+def test_an_estimate_of_the_usual_state_says_when_the_state_was_another(tmp_path: Path) -> None:
+    """Else a reader takes it that 95 % of all trials hold at the capacity."""
+    text = sentences.answer(gather(Synthetic(slow=(14, 25, 0.65)).write(tmp_path)))
+    apart = "; of its usual state: in trials 15 to 25 the system sustained about 33 % less than usual)"
+    assert f"from 33 trials{apart}. Fresh trials confirm" in text

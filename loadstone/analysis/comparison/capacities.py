@@ -10,7 +10,8 @@ import numpy as np
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.comparison.tables import CapacityRow
-from loadstone.analysis.posterior import Floats, Posterior, posterior
+from loadstone.analysis.episodes import Floats
+from loadstone.analysis.posterior import Posterior, posterior
 from loadstone.analysis.summary import TreatmentSummary, search_trials
 
 

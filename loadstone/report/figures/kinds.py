@@ -106,8 +106,9 @@ KINDS = (
         load.holding,
         "Probability that a trial holds",
         "The curve is estimated from all valid trials; the band contains it with 95 % probability at each load. Dots "
-        "above are full trials that held, crosses below full ones that did not. The curve is at 95 % at the capacity "
-        "and at 50 % at the breaking point, each with its 95 % interval.",
+        "above are full trials that held, crosses below full ones that did not; pale ones are of times in which the "
+        "system sustained less or more than usual. The curve is of its usual state: 95 % at the capacity, 50 % at "
+        "the breaking point, each with its 95 % interval.",
         "hold",
     ),
     Kind(

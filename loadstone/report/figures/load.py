@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from loadstone.analysis.breaking_point import Estimate
+from loadstone.analysis.confirmation import FULL
 from loadstone.analysis.curves import CurvePoint
 from loadstone.analysis.latency import LoadPoint
 from loadstone.model.records.bounds import only_bounded
@@ -89,11 +90,13 @@ def holding(content: Content) -> Figure | None:
         if capacity := _capacity(axes, TreatmentSeries(treatment, "", style.COLOURS[2], "-", "")):
             name = f"{short(treatment)}\n" if len(found) > 1 else ""
             axes.set_title(f"{name}{format.number(capacity.value)} {format.interval(capacity.low, capacity.high)}")
-        full = [row for row in treatment.trials if row.phase in ("fine", "confirm")]
+        full = [row for row in treatment.trials if row.phase in FULL and load[0] <= row.rate <= load[-1]]
         for verdict, level, step in (("held", 1.05, 0.035), ("not held", -0.05, -0.035)):
-            loads = [row.rate for row in full if row.verdict == verdict and load[0] <= row.rate <= load[-1]]
-            places = _stacked(loads, level, step)
-            style.scatter(axes, places, verdict, style.INK)
+            shown = sorted((row for row in full if row.verdict == verdict), key=lambda row: row.rate)
+            places = list(zip(shown, _stacked([row.rate for row in shown], level, step), strict=True))
+            for colour, unusual in ((style.INK, False), (style.PALE, True)):
+                drawn = [place for row, place in places if treatment.searched.in_episode(row) == unusual]
+                style.scatter(axes, drawn, verdict, colour)
         style.plain_scale(axes, "x", load, log=False)
         axes.locator_params(axis="x", nbins=6 if len(found) == 1 else 3)
         axes.set_yticks([0, 0.5, 0.95], ["0 %", "50 %", "95 %"])

@@ -22,6 +22,8 @@ from loadstone.report.figures import texts
 from loadstone.report.figures.look import COLUMN, USUAL, Look
 
 INK, QUIET, GRID = "#1f2933", "#66727f", "#dfe3e8"
+PALE = "#9aa7b4"
+"""The colour of trials that count for less than others."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito, "Color universal design" (2008), without black and yellow, which vanish on one background or other."""
 
