@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from loadstone.analysis.known import all_known
+from loadstone.cli.number_table import NumberTable
 from loadstone.experiments.verdict import Verdict
 from loadstone.model.records.summary import Latency, LoadWorker, TrialSummary
 from loadstone.report import format
@@ -40,17 +40,10 @@ def render(summary: TrialSummary, verdict: Verdict, title: str) -> RenderableTyp
     return Group(*parts)
 
 
-def _grid(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index else "left", no_wrap=True)
-    return table
-
-
-def _counts(summary: TrialSummary) -> Table:
+def _counts(summary: TrialSummary) -> NumberTable:
     counts, window = summary.counts, summary.window_s
     offered = counts.offered
-    table = _grid("", "requests", "per second", "")
+    table = NumberTable("", "requests", "per second", "")
     if not summary.is_closed:
         table.add_row("offered", format.count(offered), format.number(offered / window if offered else None), "")
     share = counts.completed / offered if offered else None
@@ -64,8 +57,8 @@ def _counts(summary: TrialSummary) -> Table:
     return table
 
 
-def _latencies(summary: TrialSummary) -> Table:
-    table = _grid("ms, closed loop" if summary.is_closed else "ms", *_STATISTICS.values())
+def _latencies(summary: TrialSummary) -> NumberTable:
+    table = NumberTable("ms, closed loop" if summary.is_closed else "ms", *_STATISTICS.values())
     of = summary.latency_ms
     rows = {"latency": of.intended, "service time": of.service, "late sends": of.lateness}
     for name, latency in rows.items():
@@ -81,8 +74,8 @@ def _shown(latency: Latency, statistic: str, shown: Callable[[float | None], str
     return format.latency(latency.statistic(statistic), bound, shown)
 
 
-def _operations(summary: TrialSummary) -> Table:
-    table = _grid("operation", "requests", "completed", "P50", "P99", "max")
+def _operations(summary: TrialSummary) -> NumberTable:
+    table = NumberTable("operation", "requests", "completed", "P50", "P99", "max")
     for operation in summary.operations:
         counts, latency = operation.counts, operation.latency_ms.intended
         done = format.percent(counts.completed / counts.offered) if counts.offered else format.NOTHING
@@ -94,9 +87,8 @@ def _operations(summary: TrialSummary) -> Table:
     return table
 
 
-def _errors(summary: TrialSummary) -> Table:
-    table = _grid("what failed", "requests")
-    table.columns[0].no_wrap = False
+def _errors(summary: TrialSummary) -> NumberTable:
+    table = NumberTable("what failed", "requests", wraps=True)
     for error in summary.errors[:_SHOWN_ERRORS]:
         several = len(summary.operations) > 1 and error.operation
         table.add_row(Text(f"{error.operation}: {error.kind}" if several else error.kind), f"{error.count:,}")
