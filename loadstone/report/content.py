@@ -66,6 +66,24 @@ class Content:
         return latency.percentile_column(self.slo)
 
     @cached_property
+    def beside(self) -> str:
+        """Where the trials of ``latency.beside_breaking_point`` lie: ``beside the breaking point`` only where there is
+        one on each side of it for every treatment that has any."""
+        chosen = [{row.verdict for row in latency.beside_breaking_point(treatment)} for treatment in self.treatments]
+        shown = [verdicts for verdicts in chosen if verdicts]
+        if not self.closed and shown and all(verdicts == {"held", "not held"} for verdicts in shown):
+            return "beside the breaking point"
+        most, fewest = ("most clients", "fewest clients") if self.closed else ("highest load", "lowest load")
+        places = {
+            "held": f"the {most} that held",
+            "measured": f"the {most}",
+            "not held": f"the {fewest} that did not hold",
+        }
+        return "at " + " and ".join(
+            place for verdict, place in places.items() if any(verdict in some for some in shown)
+        )
+
+    @cached_property
     def left_out(self) -> dict[str, LeftOut]:
         """The treatments that a guided study did not measure, by id."""
         from loadstone.analysis import capacity

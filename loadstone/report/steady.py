@@ -23,7 +23,7 @@ MOST_NAMED = 20
 _KIND = Kind(
     "over_time",
     figure.over_time,
-    "Latency over time beside the breaking point",
+    "Latency over time {beside}",
     "The highest load that held and the lowest from there on that did not hold and ran to its end{which}. The mean "
     "is of requests by the time at which they were due, in hundredths of the window: the verdict is on it. P50 and P99 "
     "are of what was answered in each second. Shaded: the warm-up that MSER-5 found within the window.",

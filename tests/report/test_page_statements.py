@@ -108,3 +108,34 @@ def test_captions_explain_lines_bands_and_markers() -> None:
         for caption in (kinds[name].caption, closed[1]):
             assert "95 % band" in caption and "median" in caption, name
     assert "grey: invalid" in kinds["latency"].caption and "grey: invalid" in kinds["throughput"].caption
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize(
+    ("rates", "where"),
+    [
+        ([100, 200], "at the highest load that held"),
+        ([5000, 6000], "at the lowest load that did not hold"),
+        ([100, 5000], "beside the breaking point"),
+    ],
+    ids=["all held", "none held", "both"],
+)
+def test_headings_name_a_breaking_point_only_where_there_is_one(tmp_path: Path, rates: list[float], where: str) -> None:
+    folder = Synthetic(rates=rates, duration_s=2.0).write(tmp_path)
+    assert f"<h2>Operations {where}</h2>" in page.build(folder).read_text(encoding="utf-8")
+    [kind] = [kind for kind in KINDS if kind.name == "operations"]
+    assert kind.texts(gather(folder))[0] == f"Latency by operation {where}"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "where"),
+    [
+        ([("held", "not held"), ("held",)], "at the highest load that held and the lowest load that did not hold"),
+        ([("measured",)], "at the highest load"),
+    ],
+)
+def test_a_heading_is_true_of_every_treatment(tmp_path: Path, verdicts: list[tuple[str, ...]], where: str) -> None:
+    content = gather(Synthetic(rates=[100], duration_s=0.5).write(tmp_path))
+    (only,) = content.treatments
+    treatments = [replace(only, trials=tuple(trial_row(verdict=each) for each in some)) for some in verdicts]
+    assert replace(content, treatments=treatments).beside == where

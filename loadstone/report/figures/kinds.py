@@ -28,7 +28,7 @@ class Kind:
     def texts(self, content: Content, **facts: str) -> tuple[str, str]:
         """Title and caption; ``facts`` fill their placeholders, such as ``{window}``."""
         title, caption = self.closed if self.closed is not None and content.closed else (self.title, self.caption)
-        return title.format(percentile=content.percentile[1]), caption.format(**facts)
+        return title.format(percentile=content.percentile[1], beside=content.beside), caption.format(**facts)
 
 
 KINDS = (
@@ -159,7 +159,7 @@ KINDS = (
     Kind(
         "operations",
         operations.operations,
-        "Latency by operation beside the breaking point",
+        "Latency by operation {beside}",
         "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held (of a "
         "search a full one, where there is one) and in that of the lowest load from there on that did not hold and ran "
         "to its end. An operation of which too few requests were answered for a P99 is left out.",
