@@ -27,6 +27,10 @@ BOUND = "latency_bound_ms"
 BOUNDED = tuple(f"{name}_ms" for name in RANKED)
 _AROUND = {"published": "range", "ratio": "interval or range", "other": "interval or range"}
 """What a column's low and high end are where that is not always its 95 % interval."""
+_ENDS = ("low", "high")
+_INTERVAL = "95 % interval"
+_MIXED = ("published", "claims")
+"""Tables whose columns ``low`` and ``high`` are of intervals and of ranges."""
 _LONG = 40
 """Rows from which on a table goes over several pages."""
 
@@ -72,7 +76,7 @@ _ABBREVIATIONS = {"p999": "P99.9", "aborted": "broke", "cpu": "CPU", "dram": "DR
 def shown(name: str, table: pa.Table, closed: bool = False) -> TextTable:
     """The table ``name`` without empty columns; the loads of a ``closed`` loop are its clients.
 
-    A latency that is null is shown as above its lower bound, where that is known.
+    A latency or a breaking point that is null is shown by its bounds, where any are known.
 
     A column ``x`` between ``x_low`` and ``x_high`` is shown with these as its interval. The unit of a column is the
     ``unit`` in the metadata of its field, else that of its name (``_ms``, ``_share``, ``_bytes``, ...).
@@ -80,43 +84,51 @@ def shown(name: str, table: pa.Table, closed: bool = False) -> TextTable:
     chosen = [column for column in _CHOSEN.get(name, table.column_names) if column in table.column_names]
     heads, columns, numbers = [], [], []
     for column in chosen:
-        bounds = _bounds(column, table)
-        if _is_end(column, chosen) or column == BOUND or not any(map(_known, table[column].to_pylist(), bounds)):
-            continue
         unit, head = _unit(table.schema.field(column))
         if closed and column == "load":
             unit = _Unit("clients")
         text = _text(table.schema.field(column).type, unit)
+        bounds = _bounds(name, column, table, text)
+        values = table[column].to_pylist()
+        if _is_end(column, chosen) or column == BOUND or not any(map(_known, values, bounds)):
+            continue
+        if column in ("low", "high", "low_ms", "high_ms"):
+            head += f" end of {_AROUND['ratio'] if name in _MIXED else _INTERVAL}"
         ends = [f"{column}_low", f"{column}_high"]
-        cells = [
-            text(value) if value is not None or bound is None else f"> {text(bound)}"
-            for value, bound in zip(table[column].to_pylist(), bounds, strict=True)
-        ]
+        cells = [bound if value is None and bound else text(value) for value, bound in zip(values, bounds, strict=True)]
         if all(end in table.column_names for end in ends):
             around = zip(*(table[end].to_pylist() for end in ends), strict=True)
             cells = [_with(cell, low, high, text) for cell, (low, high) in zip(cells, around, strict=True)]
-            head += f" [{_AROUND.get(column, '95 % interval')}]"
+            head += f" [{_AROUND.get(column, _INTERVAL)}]"
         heads.append(f"{head} ({unit.text})" if unit.text else head)
         columns.append(cells)
         numbers.append(pa.types.is_floating(table[column].type) or pa.types.is_integer(table[column].type))
     return TextTable(heads, [list(row) for row in zip(*columns, strict=True)], numbers)
 
 
-def _bounds(column: str, table: pa.Table) -> list[float | None]:
-    """What a latency exceeds in each row where it is null; None where nothing is known."""
-    bounded = column in BOUNDED and BOUND in table.column_names
-    found: list[float | None] = table[BOUND].to_pylist() if bounded else [None] * table.num_rows
-    return found
+def _bounds(name: str, column: str, table: pa.Table, text: Callable[[Any], str]) -> list[str]:
+    """Between what a value lies in each row where it is null; empty where nothing is known."""
+    if column in BOUNDED and BOUND in table.column_names:
+        return [_between(bound, None, text) for bound in table[BOUND].to_pylist()]
+    if (name, column) == ("breaking_points", "breaking_point"):
+        return [_between(low, high, text) for low, high in zip(*(table[end].to_pylist() for end in _ENDS), strict=True)]
+    return [""] * table.num_rows
 
 
-def _known(value: Any, bound: float | None) -> bool:
-    return value is not None or bound is not None
+def _between(low: Any, high: Any, text: Callable[[Any], str]) -> str:
+    if low is not None and high is not None:
+        return f"{text(low)} to {text(high)}"
+    return f"> {text(low)}" if low is not None else f"< {text(high)}" if high is not None else ""
+
+
+def _known(value: Any, bound: str) -> bool:
+    return value is not None or bool(bound)
 
 
 def _is_end(name: str, names: Sequence[str]) -> bool:
     """Whether it is an end of another column's interval."""
     whole, _, end = name.rpartition("_")
-    return end in ("low", "high") and whole in names
+    return end in _ENDS and whole in names
 
 
 def _with(cell: str, low: Any, high: Any, text: Callable[[Any], str]) -> str:

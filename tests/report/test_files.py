@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from loadstone.analysis import schema
+from loadstone.analysis.summary import BreakingPointRow
 from loadstone.report import details, page, publication_table, tables
 from loadstone.report.plots import PlotLine, SvgPlot, linear
 from tests.report.reading import Page
@@ -88,6 +91,35 @@ def test_intervals_have_their_level() -> None:
         "Published [range]",
         "Ratio [interval or range]",
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "head"),
+    [
+        ("curves", "low", "Low end of 95 % interval"),
+        ("comparison", "high", "High end of 95 % interval"),
+        ("comparison_shifts", "low_ms", "Low end of 95 % interval (ms)"),
+        ("claims", "low", "Low end of interval or range"),
+    ],
+)
+def test_an_end_in_a_column_of_its_own_has_its_level(table: str, column: str, head: str) -> None:
+    assert publication_table.shown(table, pa.table({column: [1.0]})).heads == [head]
+
+
+def test_a_breaking_point_without_an_estimate_is_shown_by_its_bounds() -> None:
+    def row(known: str, **more: Any) -> BreakingPointRow:
+        trials: dict[str, Any] = {"full_trials": 0, "bracket_trials": 5, "confirmed": None, "evidence": ""}
+        return BreakingPointRow(**{"treatment": "a", "search": None, "known": known, **trials, **more})
+
+    unknown = [row("above", low=400.0), row("below", high=100.0), row("bracketed", low=100.0, high=200.0)]
+    shown = publication_table.shown("breaking_points", schema.table(BreakingPointRow, [*unknown, row("nothing")]))
+    place = shown.heads.index("Breaking point [95 % interval] (requests/s)")
+    assert [cells[place] for cells in shown.rows] == ["> 400", "< 100", "100 to 200", "–"]
+    assert r"& \textgreater{} 400 &" in publication_table.latex(shown)
+    assert not any(head.startswith("Capacity") for head in shown.heads)
+    estimate = {"breaking_point": 150.0, "breaking_point_low": 140.0, "breaking_point_high": 160.0}
+    shown = publication_table.shown("breaking_points", schema.table(BreakingPointRow, [row("estimated", **estimate)]))
+    assert shown.rows[0][place] == "150 [140, 160]"
 
 
 def test_latex_takes_no_part_of_a_name_for_its_own() -> None:
