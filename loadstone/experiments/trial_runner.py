@@ -12,6 +12,7 @@ from loadstone.analysis.metrics.steal import stolen
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
 from loadstone.applications.seeding import Counts
+from loadstone.experiments import replica_logs
 from loadstone.experiments.channels import Channels
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.durable import write_json
@@ -81,9 +82,19 @@ class TrialRunner:
         """Run one trial into ``folder``; what fails makes it invalid."""
         audit = _audit(deployed, folder)
         wrong = mismatches(audit)
-        measured = Measured(invalid(*wrong)) if wrong else self._measure(trial, deployed, folder)
+        missing: tuple[str, ...] = ()
+        if wrong:
+            measured = Measured(invalid(*wrong))
+        else:
+            try:
+                measured = self._measure(trial, deployed, folder)
+            finally:
+                missing = replica_logs.write(deployed.orchestrator, folder / "logs")
+        verdict = replace(measured.verdict, warnings=(*measured.verdict.warnings, *missing))
         found = dict.fromkeys(row.effective for row in audit if row.what == "environment")
-        return replace(measured, environment=", ".join(found) or deployed.treatment.settings.environment)
+        return replace(
+            measured, verdict=verdict, environment=", ".join(found) or deployed.treatment.settings.environment
+        )
 
     def _measure(self, trial: Trial, deployed: Deployed, folder: Path) -> Measured:
         clocks = WallClocks(deployed.orchestrator.deployment.nodes)
@@ -102,8 +113,6 @@ class TrialRunner:
             deployed.seeder.loaded(None)
             events = [*self._events(), *channels.lost(), *deployed.interference.events()]
             return Measured(invalid(f"the load generator failed: {error}", *events))
-        finally:
-            _write_logs(deployed, folder)
         used = window.rows()
         write_json(folder / "usage.json", [reading.model_dump() for reading in used])
         write_json(folder / observation.FILE, observed.model_dump())
@@ -231,9 +240,3 @@ def mismatches(rows: list[AuditRow]) -> list[str]:
         for row in rows
         if not row.ok
     ]
-
-
-def _write_logs(deployed: Deployed, folder: Path) -> None:
-    (folder / "logs").mkdir(exist_ok=True)
-    for replica, text in deployed.orchestrator.logs(lines=200).items():
-        (folder / "logs" / f"{replica}.log").write_text(text, encoding="utf-8")

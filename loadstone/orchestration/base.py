@@ -124,8 +124,8 @@ class Orchestrator(ABC):
         """Replicas that died, restarted or ran out of memory since they were started, as sentences."""
 
     @abstractmethod
-    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
-        """The last lines of each replica's log, by replica name."""
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str | None]:
+        """The last lines of each replica's log, by replica name; None of one that cannot be read."""
 
     @abstractmethod
     def remove(self) -> None:

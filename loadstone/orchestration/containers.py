@@ -64,8 +64,8 @@ class Containers(Orchestrator):
         """Every replica of this deployment that there is now."""
 
     @abstractmethod
-    def _log(self, found: FoundReplica, lines: int) -> str:
-        """The last lines of a replica's log."""
+    def _log(self, found: FoundReplica, lines: int) -> str | None:
+        """The last lines of a replica's log; None where it cannot be read."""
 
     @abstractmethod
     def _lost(self) -> list[str]:
@@ -209,7 +209,7 @@ class Containers(Orchestrator):
         if found is None:
             return f"{message}: {self.name} made no container for it{lost}"
         text = f"{message}: {found.why or found.state}{lost}"
-        lines = self._log(found, _LAST_LINES).splitlines()
+        lines = (self._log(found, _LAST_LINES) or "").splitlines()
         if lines:
             text += "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
         return text
@@ -319,7 +319,7 @@ class Containers(Orchestrator):
                 sentences.append(f"{name} ran out of memory: the kernel killed {killed} of its processes")
         return sentences
 
-    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str | None]:
         return {
             found.name: self._log(found, lines) for found in self._find() if service is None or found.service == service
         }

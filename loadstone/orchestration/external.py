@@ -77,7 +77,7 @@ class External(Orchestrator):
     def events(self) -> list[str]:
         return []
 
-    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str | None]:
         return {}
 
     def remove(self) -> None:

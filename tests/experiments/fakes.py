@@ -124,9 +124,12 @@ class FakeOrchestrator(Orchestrator):
     wrong: ClassVar[list[AuditRow]] = []
     died: ClassVar[list[str]] = []
     fails: ClassVar[int] = 0
+    logless: ClassVar[list[str]] = []
+    silent: ClassVar[bool] = False
 
     @classmethod
     def reset(cls) -> None:
+        cls.logless, cls.silent = [], False
         cls.running, cls.applied, cls.removed, cls.wrong, cls.died, cls.fails = set(), [], [], [], [], 0
 
     def preflight(self) -> list[Finding]:
@@ -154,8 +157,10 @@ class FakeOrchestrator(Orchestrator):
     def events(self) -> list[str]:
         return list(type(self).died)
 
-    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
-        return {"web-1": "a log line"}
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str | None]:
+        if type(self).silent:
+            raise DeploymentError("the cluster cannot be queried")
+        return {"web-1": "a log line"} | dict.fromkeys(type(self).logless)
 
     def remove(self) -> None:
         type(self).removed.append(self.deployment.name)

@@ -13,6 +13,7 @@ from loadstone.analysis import recorded_requests
 from loadstone.analysis.known import total
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import LoadedApplication
+from loadstone.experiments import replica_logs
 from loadstone.experiments.deployment import Deployed, orchestrate
 from loadstone.experiments.interference.base import Interference, disturbed, write
 from loadstone.experiments.listener import Listener
@@ -167,10 +168,7 @@ class _Trial:
         """End the load and write what it was; returns why it did not last, in sentences."""
         self.end_window()
         requests = self.generator.end()
-        logs = self._folder / _FOLDER / "logs"
-        logs.mkdir(exist_ok=True)
-        for replica, text in self._deployed.orchestrator.logs(lines=200).items():
-            (logs / f"{replica}.log").write_text(text, encoding="utf-8")
+        replica_logs.write(self._deployed.orchestrator, self._folder / _FOLDER / "logs")
         load = self._load(requests)
         disturbance = Disturbance(
             level=str(self._wanted), readings=tuple(self._readings()), load=load, problems=self._problems

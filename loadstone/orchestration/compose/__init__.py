@@ -200,7 +200,7 @@ class Compose(Containers):
         reason = "" if found.healthy else self._engines.health(found.node, found.container)
         return found.model_copy(update={"why": f"{found.why}; {reason}"}) if reason else found
 
-    def _log(self, found: FoundReplica, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str | None:
         return self._engines.log(found.node, found.container, lines)
 
     def _lost(self) -> list[str]:

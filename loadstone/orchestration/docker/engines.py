@@ -56,14 +56,14 @@ class Engines:
             self._killed[container] = bool(self.inspect(node, container).get("State", {}).get("OOMKilled"))
         return self._killed[container]
 
-    def log(self, node: str, container: str, lines: int) -> str:
-        """The last lines that a container wrote."""
+    def log(self, node: str, container: str, lines: int) -> str | None:
+        """The last lines that a container wrote; None where the engine does not give them."""
         engine = self._engines[node]
         try:
             with docker_errors(engine.url):
                 output: bytes = engine.api.logs(container, tail=lines)
         except DeploymentError:
-            return ""
+            return None
         return output[-LOG_BYTES:].decode(errors="replace").rstrip("\n")
 
     def inspect(self, node: str, container: str) -> dict[str, Any]:

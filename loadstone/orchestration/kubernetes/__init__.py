@@ -150,15 +150,15 @@ class Kubernetes(Containers):
             for service in self._api.items(f"{self._objects}/services", labelSelector=manifests.PUBLISHED_LABEL)
         }
 
-    def _log(self, found: FoundReplica, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str | None:
         if found.name not in self._pods:
-            return ""
+            return None
         try:
             return self._api.text(
                 f"{self._objects}/pods/{self._pods[found.name]}/log", tailLines=str(lines), limitBytes=str(_LOG_BYTES)
             )
         except DeploymentError:  # it has not begun, or its node does not answer
-            return ""
+            return None
 
     def _why_no_agent(self) -> list[str]:
         events = self._api.items(f"{self._objects}/events", fieldSelector="type=Warning")

@@ -144,10 +144,10 @@ class Nomad(Containers):
             addresses={names[label]: address for label, address in _ports(allocation) if label in names},
         )
 
-    def _log(self, found: FoundReplica, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str | None:
         allocation = self._allocated[found.name]
-        outputs = [self._cluster.log(allocation, found.service, stream, lines) for stream in ("stdout", "stderr")]
-        return "\n".join("".join(outputs).splitlines()[-lines:])
+        out, err = (self._cluster.log(allocation, found.service, stream, lines) for stream in ("stdout", "stderr"))
+        return None if out is None or err is None else "\n".join((out + err).splitlines()[-lines:])
 
     def _lost(self) -> list[str]:
         mine = {node.name for node in self.deployment.nodes}

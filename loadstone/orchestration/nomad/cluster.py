@@ -109,15 +109,15 @@ class NomadCluster:
         """Whether the engine of a node can be reached from here."""
         return node in self._engines
 
-    def log(self, allocation: str, task: str, stream: str, lines: int) -> str:
-        """The end of a task's output; empty if its node cannot be reached. A node that is down is not tried again."""
+    def log(self, allocation: str, task: str, stream: str, lines: int) -> str | None:
+        """The end of a task's output; None if its node cannot be reached. A node that is down is not tried again."""
         with contextlib.suppress(DeploymentError):
             return self._hasty.text(
                 f"/v1/client/fs/logs/{allocation}",
                 task=task, type=stream, plain="true", origin="end", offset=str(lines * _BYTES_A_LINE),
                 namespace=self._namespace,
             )  # fmt: skip
-        return ""
+        return None
 
     def nodes(self) -> list[Json]:
         """All nodes that Nomad knows."""

@@ -263,7 +263,7 @@ class Process(Orchestrator):
             sentences.append(f"{process.name} ran out of memory: {killed} (limit {limit})")
         return sentences
 
-    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str | None]:
         chosen = self.deployment.replicas if service is None else self.deployment.of(service)
         return {replica.name: self._log(replica.name, lines) for replica in chosen}
 

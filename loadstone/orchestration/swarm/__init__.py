@@ -215,16 +215,16 @@ class Swarm(Containers):
         why = "; ".join(part for part in (memory, found.why, reason) if part)
         return found.model_copy(update={"image": image, "why": why})
 
-    def _log(self, found: FoundReplica, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str | None:
         task, node = tasks.last_with_container(*self._tasks(), found)
         if task is None:
-            return ""
+            return None
         if self._engines.reaches(node):
             return self._engines.log(node, task["Status"]["ContainerStatus"]["ContainerID"], lines)
         try:
             return self._managers.run("docker", "service", "logs", "--raw", "--tail", str(lines), task["ID"])
         except DeploymentError:  # its node does not answer
-            return ""
+            return None
 
     def _lost(self) -> list[str]:
         workers = {node.name for node in self.deployment.nodes if node.role == "worker"}
