@@ -119,17 +119,3 @@ func (n *Node) close() {
 	n.puts.close()
 	n.claims.close()
 }
-
-// DefaultState is the default folder of a machine's journal.
-func DefaultState() string {
-	if given := os.Getenv("LOADSTONE_HOST_STATE"); given != "" {
-		return given
-	}
-	if os.Geteuid() == 0 {
-		return "/var/lib/loadstone"
-	}
-	if given := os.Getenv("XDG_STATE_HOME"); given != "" {
-		return given + "/loadstone/node"
-	}
-	return os.Getenv("HOME") + "/.local/state/loadstone/node"
-}

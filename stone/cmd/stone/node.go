@@ -22,7 +22,8 @@ to start it is to have the rights of its user on this machine. docs/reference/no
 What it runs ends when its input ends. What it spawned lives on, and is in the journal below DIR.
 
   --state DIR    the journal, data and logs  ($LOADSTONE_HOST_STATE, else /var/lib/loadstone for root, else
-                 $XDG_STATE_HOME/loadstone/node or ~/.local/state/loadstone/node)
+                 $XDG_STATE_HOME/loadstone/node/MACHINE or
+                 ~/.local/state/loadstone/node/MACHINE: machines may share a home folder)
   --group PATH   control group below which those of deployments are made  (loadstone)
   --proc DIR     the machine's /proc  (/proc)
   --sys DIR      the machine's /sys  (/sys)
