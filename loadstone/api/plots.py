@@ -84,7 +84,7 @@ class Plots:
 
     def _draw(self, name: str) -> Plot:
         """Raises InputError where the run has no data for it."""
-        from loadstone.report.figures import style
+        from loadstone.report.figures import intervals, style
 
         kind, content, facts = self._kinds[name]
         with style.styled():
@@ -92,4 +92,5 @@ class Plots:
             if figure is None:
                 raise InputError(f"{self._folder}: has no data for the figure {name!r} ({kind.title})")
             style.settle(figure)
-        return Plot(figure, *kind.texts(content, **facts))
+            title, caption = kind.texts(content, **facts)
+            return Plot(figure, title, intervals.noted(caption, figure))

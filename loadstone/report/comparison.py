@@ -27,7 +27,7 @@ _KINDS = (
         "Ratio of the geometric means over runs with its 95 % interval{which}. Grey: the baseline against itself (A/A) "
         "at the same endpoint, the noise floor. Dashed: the margin of equality. A filled triangle is a difference "
         "after correction for multiple tests, a filled square an equality, a hollow circle neither. At most 24 "
-        "endpoints are drawn; where an interval is far wider than the changes, the axis ends before it does.",
+        "endpoints are drawn.",
         "comparison",
         wide=True,
     ),

@@ -17,7 +17,7 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from loadstone.report.content import Content
-from loadstone.report.figures import style
+from loadstone.report.figures import intervals, style
 from loadstone.report.figures.kinds import Kind
 from loadstone.report.figures.look import USUAL, Look
 from loadstone.report.inline import inline
@@ -48,8 +48,8 @@ class Job:
     about: Mapping[str, str] = field(default_factory=dict)
     look: Look = USUAL
 
-    def draw(self) -> str | None:
-        """Write its files and return the figure for the page; None where there is no data for it."""
+    def draw(self) -> tuple[str, str] | None:
+        """Write its files and return its caption and the figure for the page; None where there is no data for it."""
         kind = self.kind
         with style.styled(self.look), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # an axis whose values are all the same is shown as it is
@@ -57,14 +57,17 @@ class Job:
             if figure is None:
                 return None
             style.settle(figure)
+            title, caption = kind.texts(self.content, **self.about)
+            caption = intervals.noted(caption, figure)
             files = {name: style.save(figure, name) for name in FORMATS}
         for name, data in files.items():
             (self.folder / f"{kind.name}.{name}").write_bytes(data)
-        return inline(files["svg"], kind.name, ". ".join(kind.texts(self.content, **self.about)))
+        return caption, inline(files["svg"], kind.name, f"{title}. {caption}")
 
-    def shown(self, svg: str) -> DrawnFigure:
+    def shown(self, caption: str, svg: str) -> DrawnFigure:
         """The figure with title and caption. The SVG comes from our own drawing code, which escapes users' texts."""
-        return DrawnFigure(self.kind, *self.kind.texts(self.content, **self.about), Markup(svg))
+        title, _ = self.kind.texts(self.content, **self.about)
+        return DrawnFigure(self.kind, title, caption, Markup(svg))
 
 
 def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[DrawnFigure | None], list[str], _Result]:
@@ -82,7 +85,7 @@ def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Dr
             results = list(drawn)
     else:
         results, other = list(map(_draw, places)), meanwhile()
-    shown = [None if svg is None else job.shown(svg) for job, (svg, _) in zip(jobs, results, strict=True)]
+    shown = [None if found is None else job.shown(*found) for job, (found, _) in zip(jobs, results, strict=True)]
     return shown, [problem for _, problem in results if problem], other
 
 
@@ -102,8 +105,8 @@ _jobs: Sequence[Job] = ()
 """The jobs of forked processes, which inherit it; each draws by index."""
 
 
-def _draw(place: int) -> tuple[str | None, str]:
-    """The figure, or the error."""
+def _draw(place: int) -> tuple[tuple[str, str] | None, str]:
+    """The caption and the figure, or the error."""
     job = _jobs[place]
     try:
         return job.draw(), ""

@@ -18,8 +18,7 @@ _KIND = Kind(
     "interference",
     figure.levels,
     "Latency, throughput and neighbours",
-    "Geometric means over runs with their 95 % intervals{which}. An interval that goes beyond the panel is cut. Bars: "
-    "processor time of the neighbours on all nodes.",
+    "Geometric means over runs with their 95 % intervals{which}. Bars: processor time of the neighbours on all nodes.",
     "interference",
     wide=True,
 )

@@ -14,7 +14,7 @@ from loadstone.analysis.curves import CurvePoint
 from loadstone.analysis.summary import BreakingPointRow, TreatmentSummary
 from loadstone.report import format
 from loadstone.report.content import Content
-from loadstone.report.figures import loads, style
+from loadstone.report.figures import intervals, loads, style
 from loadstone.report.figures.names import factors, level, numeric, short
 
 _COLOURED = "orchestrator"
@@ -129,7 +129,8 @@ def _panel(axes: Axes, bars: Sequence[_Bar], colours: Mapping[str, dict[str, Any
         if bar.value is not None:
             axes.bar(x, bar.value, width=0.9 * width, linewidth=0, **colours[bar.colour])
         if len(ends) == 2:
-            axes.plot([x, x], [max(0.0, ends[0]), ends[1]], color=style.INK, marker="_", markersize=4, linewidth=0.9)
+            look: dict[str, Any] = {"color": style.INK, "marker": "_", "markersize": 4, "linewidth": 0.9}
+            intervals.line(axes, [x, x], [max(0.0, ends[0]), ends[1]], **look)
         elif ends and bar.value is None:
             axes.plot([x], ends, color=style.INK, marker="^" if bar.low is not None else "v", markersize=5)
     tops = [top for bar in bars if (top := bar.value if bar.value is not None else bar.high or bar.low) is not None]

@@ -15,7 +15,7 @@ from loadstone.analysis.comparison.measured import ALL
 from loadstone.analysis.comparison.tables import AGAIN, CapacityRow, EffectRow, NoiseRow, ShiftRow
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report.content import Content
-from loadstone.report.figures import style, texts
+from loadstone.report.figures import intervals, style, texts
 from loadstone.report.figures.shortening import fitted
 
 MOST = 6
@@ -68,9 +68,9 @@ def forest(content: Content) -> Figure | None:
 
 def _line(axes: Axes, y: int, row: EffectRow, noise: NoiseRow | None) -> None:
     if noise is not None:
-        axes.plot([_percent(noise.low), _percent(noise.high)], [y, y], zorder=2, **_NOISE)
+        intervals.line(axes, [_percent(noise.low), _percent(noise.high)], [y, y], zorder=2, **_NOISE)
     colour = _COLOURS[row.verdict]
-    axes.plot([_percent(row.low), _percent(row.high)], [y, y], color=colour, linewidth=1.4, zorder=3)
+    intervals.line(axes, [_percent(row.low), _percent(row.high)], [y, y], color=colour, linewidth=1.4, zorder=3)
     face = "none" if row.verdict == "cannot tell" else colour
     marker = _MARKERS[row.verdict]
     axes.plot([_percent(row.ratio)], [y], marker, color=colour, markerfacecolor=face, markersize=5, zorder=4)

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from loadstone.analysis.interference import InterferenceRow
 from loadstone.report import format
 from loadstone.report.content import Content
-from loadstone.report.figures import style
+from loadstone.report.figures import intervals, style
 from loadstone.report.figures.names import short
 
 MOST = 12
@@ -74,7 +74,7 @@ def _point(axes: Axes, y: float, row: InterferenceRow, column: str, colour: str)
     if value is None:
         return
     if low is not None:
-        axes.plot([low, high], [y, y], color=colour, linewidth=1.4)
+        intervals.line(axes, [low, high], [y, y], color=colour, linewidth=1.4)
     axes.plot([value], [y], "o", color=colour, markersize=5)
 
 

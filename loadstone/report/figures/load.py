@@ -17,7 +17,7 @@ from loadstone.analysis.latency import LoadPoint
 from loadstone.model.records.bounds import only_bounded
 from loadstone.report import format
 from loadstone.report.content import Content, HoldPoint
-from loadstone.report.figures import style
+from loadstone.report.figures import intervals, style
 from loadstone.report.figures.names import TreatmentSeries, handles, panelled, short
 
 _Points = Sequence[LoadPoint]
@@ -140,7 +140,7 @@ def curve(axes: Axes, series: TreatmentSeries, every: Sequence[CurvePoint], scal
         return
     loads = [point.load for point in points]
     low, high = ([scale * style.known(getattr(point, end)) for point in points] for end in ("low", "high"))
-    axes.fill_between(loads, low, high, color=series.colour, alpha=0.15, linewidth=0, zorder=1)
+    intervals.band(axes, loads, low, high, color=series.colour, alpha=0.15, linewidth=0, zorder=1)
     look: dict[str, Any] = {"color": series.colour, "zorder": 4}
     axes.plot(loads, [scale * point.mean for point in points], linestyle=series.line, lw=1.2, **look)
     medians = [scale * point.median for point in points]

@@ -14,7 +14,7 @@ from loadstone.analysis.metrics.power import ACTIVE
 from loadstone.analysis.placement.tables import PlacementCapacity, PlacementCstate, PlacementLoad
 from loadstone.report import format
 from loadstone.report.content import Content
-from loadstone.report.figures import loads, style
+from loadstone.report.figures import intervals, loads, style
 from loadstone.report.figures.load import load_label
 
 _Placed = TypeVar("_Placed", PlacementLoad, PlacementCstate)
@@ -154,7 +154,7 @@ def _grouped(
         for middle, row in zip(x, mine.values(), strict=True):
             low, high = getattr(row, f"{column}_low"), getattr(row, f"{column}_high")
             if low is not None and high is not None and not dropped:
-                axes.plot([middle, middle], [max(low, 0), high], color=style.INK, linewidth=0.8)
+                intervals.line(axes, [middle, middle], [max(low, 0), high], color=style.INK, linewidth=0.8)
         if dropped:
             lost = [row.dropped_per_s or 0.0 for row in mine.values()]
             axes.bar(x, lost, bottom=heights, width=0.92 * width, fill=False, edgecolor=style.INK, linewidth=0.8)
