@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from loadstone.analysis.comparison.tables import CapacityRow, NoiseRow
+from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow, ShiftRow
+from loadstone.analysis.schema import tables
 from loadstone.report import comparison, content, page
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import sentences as report_words
 from loadstone.report.figures import comparison as figures
+from loadstone.report.figures import style
 from loadstone.report.section import Section
 from tests.synthetic import Synthetic
 from tests.trial_rows import effect_row
@@ -74,6 +76,22 @@ def test_captions_state_which_comparisons_are_drawn_and_what_each_marker_is() ->
     assert {"filled", "hollow"} <= set(captions["comparison_forest"].split())
     assert "a filled square an equality" in captions["comparison_forest"]
     assert f"At most {figures._MOST_ROWS} endpoints" in captions["comparison_forest"]
+
+
+@pytest.mark.parametrize("others", [["b"], ["b", "c"]])
+def test_a_comparison_that_is_drawn_names_its_treatment(tmp_path: Path, others: list[str]) -> None:
+    effects = [effect_row(treatment=name, needed=None, verdict="equal") for name in others]
+    at: dict[str, Any] = {"baseline": "a", "load": 1.0, "clients": None}
+    moved: dict[str, Any] = {"percentile": 50.0, "a_ms": 1.0, "b_ms": 2.0, "shift_ms": 1.0, "low_ms": 0.5, "high_ms": 2}
+    shifts = [ShiftRow(**at, treatment=name, **moved) for name in others]
+    gathered = content.gather(Synthetic(rates=[100], duration_s=0.5).write(tmp_path))
+    gathered = replace(gathered, tables=tables((EffectRow, effects), (ShiftRow, shifts)))
+    with style.styled():
+        for draw in (figures.forest, figures.shifts):
+            figure = draw(gathered)
+            assert figure is not None
+            titles = [axes.get_title(loc="left") for axes in figure.axes]
+            assert titles == [f"{name}\nat 1 req/s" for name in others]
 
 
 def test_loads_and_detected_differences_of_the_noise_are_sorted_as_numbers() -> None:

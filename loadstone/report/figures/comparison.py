@@ -49,6 +49,7 @@ def forest(content: Content) -> Figure | None:
     titles = [f"{treatment}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
     names = list(dict.fromkeys(_endpoint(row) for rows in shown.values() for row in rows))[:_MOST_ROWS]
     figure, panels = style.panels(titles, 2, 1.2 + 0.24 * len(names), style.wide(), sharex=True, sharey=True)
+    panels[0].set_title(titles[0])  # also of a single panel: which treatment it is stands nowhere else
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
         margin = rows[0].margin
         for edge in (100 * margin, 100 * (1 / (1 + margin) - 1)):
@@ -137,6 +138,7 @@ def shifts(content: Content) -> Figure | None:
         return None
     titles = [f"{treatment}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
     figure, panels = style.panels(titles, 2, style.HEIGHT if len(shown) == 1 else 2.6, sharey=True)
+    panels[0].set_title(titles[0])  # as above
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
         axes.axhline(0, color=style.INK, linewidth=0.8, zorder=1)
         if load in again:
