@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 import loadstone
+from loadstone.cli import arguments
 from loadstone.cli.app import err, out
 from loadstone.cli.console import drop_output
 from loadstone.model.allowed import ALLOWED
@@ -47,6 +48,17 @@ class Verb(TyperCommand):
 
     def get_params(self, ctx: Any) -> Any:
         return _without_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:  # while completing, a value may be incomplete
+            return super().parse_args(ctx, args)
+        if "" in args or any(each.endswith("=") for each in args):
+            given, _, _ = self.make_parser(ctx).parse_args(list(args))
+            arguments.refuse_empty(self.get_params(ctx), given)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            raise arguments.explained(error) or error from None
 
 
 class Verbs(TyperGroup):
