@@ -153,7 +153,9 @@ def _in_folder(folder: Path) -> list[Path]:
         next((folder / name for name in names if (folder / name).is_file()), None)
         for names in (compose_import.FILES, compose_import.OVERRIDES)
     ]
-    return [file for file in found if file] if found[0] else [folder / _FILE]
+    if not found[0]:
+        raise InputError(f"{folder}: is a folder without {_FILE} or a compose file; give the path of a file")
+    return [file for file in found if file]
 
 
 def _read(files: list[Path]) -> Document:

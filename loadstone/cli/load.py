@@ -21,7 +21,15 @@ from loadstone.experiments.verdict import Verdict, judge
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.measurement_lock import measuring
 from loadstone.model import address
-from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
+from loadstone.model.errors import (
+    InputError,
+    Interrupted,
+    LoadstoneError,
+    NotHeld,
+    PreflightError,
+    TrialsInvalid,
+    unreadable,
+)
 from loadstone.model.load import SCRIPT
 from loadstone.model.records.summary import TrialSummary
 from loadstone.model.units import format_seconds
@@ -215,7 +223,9 @@ def _body(text: str | None) -> str | None:
         return text
     try:
         return Path(text[1:]).read_bytes().decode("utf-8")  # as it is: read_text() would change line ends
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"--body {text}: {unreadable(error)}") from None
+    except UnicodeDecodeError as error:
         raise InputError(f"--body {text}: cannot be read: {error}") from None
 
 

@@ -113,7 +113,8 @@ def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> 
         raise InputError(f"{options}: only for a URL; {what} generates its own requests")
     if what.endswith(SCRIPT):
         if not os.path.isfile(what):
-            raise InputError(f"{what}: no such script")
+            why = "is a folder; give the path of a script" if os.path.isdir(what) else "no such script"
+            raise InputError(f"{what}: {why}")
         return Path(what).resolve()
     return _of_application(what, dataset)
 
@@ -153,6 +154,8 @@ def _of_application(what: str, dataset: str | None) -> Workload:
         known = did_you_mean(name, catalogue.names())
         if address.lacks_scheme(what):
             raise InputError(f"{what!r} has no scheme; write http://{what}")
+        if os.path.isdir(what):
+            raise InputError(f"{what}: is a folder; give the path of its application.yaml")
         raise InputError(f"{what!r} is no URL (http://...), no script (...{SCRIPT}) and no application{known}")
     application = catalogue.load(name).application
     chosen = chosen or application.default_workload
@@ -166,7 +169,8 @@ def _dataset(application: Application, name: str | None) -> Keys:
     """The keys of the dataset ``name``, or of the application's default dataset."""
     if name is not None and is_path(name) and application.datasets:
         if not Path(name).is_file():
-            raise InputError(f"--dataset {name}: there is no such file")
+            why = "is a folder; give the path of a file" if Path(name).is_dir() else "there is no such file"
+            raise InputError(f"--dataset {name}: {why}")
         return {"file": str(Path(name).resolve())}
     if name is not None and name not in application.datasets:
         known = did_you_mean(name, list(application.datasets))

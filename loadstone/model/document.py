@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from loadstone.model import yaml12
 from loadstone.model.base import Finding, Model
-from loadstone.model.errors import InputError, Problem, no_utf8
+from loadstone.model.errors import InputError, Problem, no_utf8, unreadable
 from loadstone.model.messages import KeyPath, known_keys, message, misspelt
 from loadstone.model.units import FORMATS
 
@@ -57,7 +57,7 @@ class Document:
         except UnicodeDecodeError as error:
             raise InputError([no_utf8(file, error)]) from None
         except OSError as error:
-            raise InputError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from None
+            raise InputError([Problem(file, 0, "", unreadable(error))]) from None
         return cls(text, file)
 
     @classmethod

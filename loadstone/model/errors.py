@@ -57,6 +57,13 @@ def no_utf8(file: Path | str, error: UnicodeDecodeError) -> Problem:
     return Problem(file, line, "", f"byte {error.object[error.start]:#04x} is no UTF-8 text; save the file as UTF-8")
 
 
+def unreadable(error: OSError) -> str:
+    """Why a file cannot be read, for behind its name."""
+    if isinstance(error, IsADirectoryError):
+        return "is a folder; give the path of a file"
+    return f"cannot be read: {error.strerror}"
+
+
 def grouped(problems: Iterable[Problem]) -> list[str]:
     """One sentence for all places of a file with the same problem: ``web.yaml:3: ...; also in lines 7, 12``."""
     places: dict[tuple[Path | str, str], list[Problem]] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import RunCommand
@@ -35,3 +37,39 @@ def test_what_is_no_value_is_explained_as_before(say: RunCommand) -> None:
     assert say("load", URL, "--nope", "3")[0] == 2
     code, _, error = say("load", URL, "--rate", "5", "--body", "", "--arrival", "")
     assert code == 2 and "--arrival" in error and "--body" not in error
+
+
+NO_FILE = "is a folder; give the path of a file"
+NO_APPLICATION = "is a folder without application.yaml or a compose file; give the path of a file"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["validate", "it"], f"it: {NO_FILE}"),
+        (["plan", "it"], f"it: {NO_FILE}"),
+        (["run", "it", "--shared-ok"], f"it: {NO_FILE}"),
+        (["prepare", "it"], f"it: {NO_FILE}"),
+        (["restore", "it"], f"it: {NO_FILE}"),
+        (["init", "--har", "it"], f"it: {NO_FILE}"),
+        (["init", "--openapi", "it"], f"it: {NO_FILE}"),
+        (["init", "it"], f"it: {NO_APPLICATION}"),
+        (["doctor", "it"], f"it: {NO_APPLICATION}"),
+        (["up", "it"], f"it: {NO_APPLICATION}"),
+        (["render", "it"], f"it: {NO_APPLICATION}"),
+        (["load", "it", URL, "--rate", "5"], "it: is a folder; give the path of its application.yaml"),
+        (["load", "it.yaml", URL, "--rate", "5"], f"it.yaml: {NO_APPLICATION}"),
+        (["load", "it.lua", URL, "--rate", "5"], "it.lua: is a folder; give the path of a script"),
+        (["load", URL, "--rate", "5", "--body", "@it"], f"--body @it: {NO_FILE}"),
+        (["load", "https://h/", "--rate", "5", "--ca", "it"], "--ca: it: is a folder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_folder_in_place_of_a_file_is_named(
+    say: RunCommand, tmp_path: Path, arguments: list[str], complaint: str
+) -> None:
+    for name in ("it", "it.yaml", "it.lua"):
+        (tmp_path / name).mkdir()
+    code, result, error = say(*arguments)
+    assert (code, result) == (2, "")
+    assert complaint in error

@@ -60,7 +60,7 @@ def test_a_file_that_is_no_yaml_text(name: str, tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.yaml: cannot be read: No such file or directory"):
         Document.read(tmp_path / "nowhere.yaml")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="is a folder; give the path of a file"):
         Document.read(tmp_path)
 
 

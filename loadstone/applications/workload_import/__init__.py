@@ -14,7 +14,7 @@ from typing import Any
 
 from loadstone.model.base import abridged, plural
 from loadstone.model.document import Document
-from loadstone.model.errors import InputError, Problem
+from loadstone.model.errors import InputError, Problem, unreadable
 
 _SHOWN = 3
 _JSON = (".json", ".har")
@@ -35,7 +35,7 @@ def read(file: Path) -> dict[str, Any]:
     try:
         data = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_each_once)
     except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{file}: {unreadable(error)}") from None
     except RecursionError:
         raise InputError(f"{file}: is nested too deeply") from None
     except json.JSONDecodeError as error:

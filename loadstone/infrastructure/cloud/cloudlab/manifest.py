@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from loadstone.infrastructure import desk, inventories
-from loadstone.model.errors import InputError
+from loadstone.model.errors import InputError, unreadable
 from loadstone.model.inventory import Inventory
 
 NAMESPACE = "http://www.geni.net/resources/rspec/3"
@@ -54,7 +54,7 @@ def read(file: str) -> Manifest:
             raise InputError(f"{file}: not a manifest: it is too large or declares entities")
         root = ElementTree.fromstring(data)
     except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}; copy the experiment's manifest there") from None
+        raise InputError(f"{file}: {unreadable(error)}; copy the experiment's manifest there") from None
     except ElementTree.ParseError as error:
         raise InputError(f"{file}: not XML: {error}") from None
     if root.tag != f"{{{NAMESPACE}}}rspec" or root.get("type") != "manifest":
