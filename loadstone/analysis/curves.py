@@ -7,6 +7,7 @@ from statistics import fmean, median, stdev
 
 from scipy.special import stdtrit
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import all_known
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics.mean import mean
@@ -38,10 +39,7 @@ class CurvePoint(TableRow, name="curves"):
 def points(treatments: Iterable[TreatmentSummary]) -> Iterator[CurvePoint]:
     """By treatment, load and quantity, of trials at fixed loads that ran to their end."""
     for treatment in treatments:
-        by_load: dict[float, list[TrialRow]] = {}
-        for row in treatment.whole:
-            if row.repeatable:
-                by_load.setdefault(row.load, []).append(row)
+        by_load = grouped((row for row in treatment.whole if row.repeatable), lambda row: row.load)
         for load, rows in sorted(by_load.items()):
             for quantity, of in _QUANTITIES.items():
                 if values := all_known(of(row) for row in rows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import mean_of_all
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -48,14 +49,8 @@ class EnvironmentPercentileRow(TableRow, name="environment_percentiles"):
 
 def environments(run: RunFolder) -> list[EnvironmentRow]:
     """One row per treatment, in the order in which they first ran."""
-    return [_environment(label, trials) for label, trials in _by_treatment(run.trials).items()]
-
-
-def _by_treatment(trials: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
-    found: dict[str, list[TrialRow]] = {}
-    for trial in trials:
-        found.setdefault(trial.treatment, []).append(trial)
-    return found
+    by_treatment = grouped(run.trials, lambda trial: trial.treatment)
+    return [_environment(label, trials) for label, trials in by_treatment.items()]
 
 
 def _environment(treatment: str, trials: list[TrialRow]) -> EnvironmentRow:
@@ -81,10 +76,9 @@ def percentiles(run: RunFolder) -> list[EnvironmentPercentileRow]:
 
     In a closed loop latency is from the actual send. A curve ends at the last percentile that all runs can show.
     """
-    groups: dict[tuple[str, float, int | None], list[TrialRow]] = {}
-    for trial in run.trials:
-        if FACTOR in trial.factors and trial.valid and trial.timed and not trial.stopped and trial.repeatable:
-            groups.setdefault((trial.treatment, trial.rate, trial.clients), []).append(trial)
+    trials = [row for row in run.trials if FACTOR in row.factors and row.valid and row.timed and row.repeatable]
+    ended = (row for row in trials if not row.stopped)
+    groups = grouped(ended, lambda row: (row.treatment, row.rate, row.clients))
     return [row for trials in groups.values() for row in _curve(run, trials)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import all_known
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -65,9 +66,7 @@ def by_host(run: RunFolder) -> list[HostRow]:
 
 def medians(rows: Iterable[HostRow]) -> list[HostMedians]:
     """One entry a treatment and host, with the medians over its trials: of what is known in all of them."""
-    by_host: dict[tuple[str, str], list[HostRow]] = {}
-    for row in rows:
-        by_host.setdefault((row.treatment, row.host), []).append(row)
+    by_host = grouped(rows, lambda row: (row.treatment, row.host))
     return [HostMedians(*key, len(mine), dict(_medians(mine))) for key, mine in by_host.items()]
 
 

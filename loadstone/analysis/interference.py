@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import all_known, mean_of_all, total
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
@@ -139,9 +140,7 @@ def levels(run: RunFolder, used: Iterable[NeighbourRow], loads: Iterable[Neighbo
     """One row per treatment and fixed load, in the order in which they first ran; of valid trials that ran to their
     end. ``used``: as ``neighbours``; ``loads``: as ``neighbour_loads``."""
     load_of = {row.trial_id: row for row in loads}
-    by_trial: dict[str, list[NeighbourRow]] = {}
-    for row in used:
-        by_trial.setdefault(row.trial_id, []).append(row)
+    by_trial = grouped(used, lambda row: row.trial_id)
     groups: dict[tuple[str, float | None, int | None], list[TrialRow]] = {}
     for trial in run.trials:
         if trial.valid and not trial.stopped:

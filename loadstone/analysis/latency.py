@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
 from loadstone.analysis.curves import dropped_share, unfinished_share
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import all_known
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
@@ -145,10 +146,7 @@ def by_rate(treatments: Iterable[TreatmentSummary]) -> list[RateRow]:
     """
     rows = []
     for treatment in treatments:
-        groups: dict[tuple[float, int | None], list[TrialRow]] = {}
-        for row in treatment.trials:
-            if row.repeatable:
-                groups.setdefault((row.rate, row.clients), []).append(row)
+        groups = grouped((row for row in treatment.trials if row.repeatable), lambda row: (row.rate, row.clients))
         for rate, clients in sorted(groups, key=lambda load: (load[0], load[1] or 0)):
             rows.append(_at_rate(treatment.label, rate, clients, groups[rate, clients]))
     return rows

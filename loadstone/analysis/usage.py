@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import total
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -55,9 +56,7 @@ def by_service(trial: TrialRow, readings: Iterable[Reading] | None) -> list[Serv
     """The rows of one trial's services, busiest first, from its readings; none of one that was stopped early."""
     if readings is None or trial.stopped:
         return []
-    found: dict[str, list[Reading]] = {}
-    for reading in readings:
-        found.setdefault(reading.service, []).append(reading)
+    found = grouped(readings, lambda reading: reading.service)
     rows = [_row(trial, service, mine) for service, mine in found.items()]
     return sorted(rows, key=lambda row: -row.cpu_s)
 

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.analysis.grouping import grouped
 from loadstone.cli import gating
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.cli.console import SafeConsole
@@ -137,7 +138,7 @@ def _print_comparison(found: Compared) -> None:
             f"\n= equal within {format.percent(found.margin)}; ~ cannot tell (+N: about N more pairs or runs would)",
             style="dim",
         )
-    for (treatment, load), rows in sentences.grouped(found.effects).items():
+    for (treatment, load), rows in grouped(found.effects, lambda row: (row.treatment, row.load)).items():
         floor = [row for row in noise if (row.baseline, row.load) == (rows[0].baseline, load)]
         out.print()
         pairs = "pairs" if rows[0].method == "paired" else "runs of each, unpaired"

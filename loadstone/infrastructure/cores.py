@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def parse_cores(text: str) -> tuple[int, ...]:
-    """The cores of a list such as ``0-2,5``, sorted; empty text is no core."""
-    cores: set[int] = set()
-    for part in filter(None, text.strip().split(",")):
-        first, _, last = part.partition("-")
-        cores.update(range(int(first), int(last or first) + 1))
-    return tuple(sorted(cores))
-
-
 def format_cores(cores: Iterable[int]) -> str:
     """A list of cores in the kernel's form."""
     parts: list[list[int]] = []

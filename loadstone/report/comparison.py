@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from loadstone.analysis import comparison as analysis
 from loadstone.analysis.comparison import Compared, comparable, doubts
 from loadstone.analysis.comparison.tables import EffectRow, NoiseRow
+from loadstone.analysis.grouping import grouped
 from loadstone.model.base import plural
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import format
@@ -137,7 +138,7 @@ class _Group:
 
 
 def _groups(found: Compared) -> Iterator[_Group]:
-    for (treatment, _), rows in sentences.grouped(found.effects).items():
+    for (treatment, _), rows in grouped(found.effects, lambda row: (row.treatment, row.load)).items():
         runs = plural(rows[0].runs, "pair" if found.method == "paired" else "run")
         yield _Group(f"{treatment} at {sentences.load(rows[0])}: {runs}", [_line(row) for row in rows])
 

@@ -8,7 +8,8 @@ from typing import Protocol, TypeVar
 from loadstone.analysis.comparison import Compared
 from loadstone.analysis.comparison.calibration import limits
 from loadstone.analysis.comparison.measured import ALL
-from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow
+from loadstone.analysis.comparison.tables import CapacityRow, EffectRow
+from loadstone.analysis.grouping import grouped
 from loadstone.model.base import plural
 from loadstone.report import format
 
@@ -75,7 +76,7 @@ def load(row: LoadedRow) -> str:
 def sentences(compared: Compared) -> list[str]:
     """The findings, breaking points first."""
     found = [capacity(row) for row in compared.capacities[:MOST]]
-    groups = grouped(_of_all(compared.effects))
+    groups = grouped(_of_all(compared.effects), lambda row: (row.treatment, row.load))
     if len(groups) > MOST:
         differ = sum(any(row.verdict in _DIRECTIONS for row in rows) for rows in groups.values())
         found.append(f"**{differ} of {len(groups)}** comparisons with {compared.baseline} show a difference.")
@@ -129,9 +130,7 @@ def _more(row: EffectRow) -> str:
 
 
 def _noise(compared: Compared) -> Iterator[str]:
-    groups: dict[tuple[str, float], list[NoiseRow]] = {}
-    for noise in _of_all(compared.noise):
-        groups.setdefault((noise.baseline, noise.load), []).append(noise)
+    groups = grouped(_of_all(compared.noise), lambda noise: (noise.baseline, noise.load))
     several = len({baseline for baseline, _ in groups}) > 1
     for rows in groups.values() if len(groups) <= 2 else ():
         changes = [f"{row.statistic.upper()} {change(row.ratio)} {interval(row)}" for row in rows]
@@ -159,14 +158,6 @@ def _calibration(compared: Compared) -> Iterator[str]:
         else:
             shown = format.milliseconds(delay)
             yield f"Calibration at {at:g} req/s: delays of {service} are detected in the P50 **from {shown}** on."
-
-
-def grouped(rows: Iterable[_Effect]) -> dict[tuple[str, float], list[_Effect]]:
-    """By treatment and load."""
-    groups: dict[tuple[str, float], list[_Effect]] = {}
-    for row in rows:
-        groups.setdefault((row.treatment, row.load), []).append(row)
-    return groups
 
 
 def _of_all(rows: Iterable[_Effect]) -> list[_Effect]:

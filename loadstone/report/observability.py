@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from loadstone.analysis import metrics, usage
 from loadstone.analysis import trace_cache as traced
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.analysis.metrics import MetricTables
 from loadstone.analysis.metrics.gather import ObservedRow
@@ -113,9 +114,7 @@ class Observability:
 
     def accounts(self) -> PageTable:
         """By treatment the sums of what was observed over its trials."""
-        by_label: dict[str, list[ObservedRow]] = {}
-        for row in self.content.rows(ObservedRow):
-            by_label.setdefault(row.treatment, []).append(row)
+        by_label = grouped(self.content.rows(ObservedRow), lambda row: row.treatment)
         labels = [treatment.label for treatment in self.content.treatments if treatment.label in by_label]
         found = [observability_tables.account(label, by_label[label]) for label in labels]
         return shown(found, observability_tables.ACCOUNTS, self._several)

@@ -3,21 +3,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.infrastructure.cores import format_cores, parse_cores
+from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.local import split_cores
 
 CORES = st.sets(st.integers(0, 300), min_size=1)
 
 
-@given(CORES)
-def test_a_list_of_cores_survives_being_written(cores: set[int]) -> None:
-    assert parse_cores(format_cores(cores)) == tuple(sorted(cores))
-
-
 def test_the_kernel_s_form() -> None:
-    assert parse_cores("0-2,5\n") == (0, 1, 2, 5)
     assert format_cores([5, 0, 1, 2]) == "0-2,5"
-    assert parse_cores("") == ()
 
 
 @given(CORES)

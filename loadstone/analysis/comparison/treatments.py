@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from loadstone.analysis.comparison.measured import Key, MeasuredRun, families
 from loadstone.analysis.statistics import Endpoint, EndpointComparison, Floor, adjacent, compare, floors
 
-Rows = list[dict[str, Any]]
 Pair = tuple[MeasuredRun, MeasuredRun]
 
 

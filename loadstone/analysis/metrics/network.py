@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import total
 from loadstone.analysis.metrics.nodes import INNER, MetricRow
 from loadstone.analysis.metrics.windows import WindowValues
@@ -55,9 +56,7 @@ def between(rows: Iterable[NetworkUse], throughput: float | None, observed: Obse
     Client and managers speak to each other little while a trial is measured; that little is taken for traffic of
     workers that left them, so this is a lower bound.
     """
-    by_role: dict[str, list[NetworkUse]] = {}
-    for row in rows:
-        by_role.setdefault(row.role, []).append(row)
+    by_role = grouped(rows, lambda row: row.role)
     workers, others = by_role.pop("worker", []), [row for some in by_role.values() for row in some]
     sent = total(row.sent_bytes_per_s for row in workers)
     counted = {row.node for some in (workers, others) for row in some}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import mean_of_all, total
 from loadstone.analysis.metrics.nodes import MetricRow
 from loadstone.analysis.metrics.windows import WindowValues
@@ -116,12 +117,8 @@ def _exactly(row: ReplicaUse, reading: Reading) -> ReplicaUse:
 
 def services(rows: Iterable[ReplicaUse], observed: Observed) -> list[ServiceUse]:
     """By service what all its replicas did together, those that were not recorded included."""
-    by_service: dict[str, list[ReplicaUse]] = {}
-    for row in rows:
-        by_service.setdefault(row.service, []).append(row)
-    every: dict[str, list[ObservedReplica]] = {}
-    for replica in observed.replicas.values():
-        every.setdefault(replica.service, []).append(replica)
+    by_service = grouped(rows, lambda row: row.service)
+    every = grouped(observed.replicas.values(), lambda replica: replica.service)
     return [_service(mine, every.get(service, [])) for service, mine in by_service.items()]
 
 

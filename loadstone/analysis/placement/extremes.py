@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.placement.tables import FACTOR, PlacementCapacity, PlacementLoad, others, valid
 from loadstone.analysis.statistics import Endpoint, compare
 from loadstone.analysis.summary import TreatmentSummary
@@ -85,10 +86,7 @@ def extremes(
 def reference(rows: Sequence[PlacementLoad]) -> float | None:
     """The highest load that all placements were measured at and none dropped at, else the lowest; None for one only."""
     placements = {row.placement for row in rows}
-    by_load: dict[float, list[PlacementLoad]] = {}
-    for row in rows:
-        if row.p99_ms is not None:
-            by_load.setdefault(row.load, []).append(row)
+    by_load = grouped((row for row in rows if row.p99_ms is not None), lambda row: row.load)
     shared = {load: some for load, some in by_load.items() if len(some) == len(placements)}
     if len(placements) < 2 or not shared:
         return None

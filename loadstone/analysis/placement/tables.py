@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import stdtrit
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import all_known, mean_of_all, total
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
@@ -129,7 +130,7 @@ def tables(treatments: Sequence[TreatmentSummary], metrics: Mapping[str, pa.Tabl
                     **_means(_of(between, ids), "between_bytes_per_s", "between_bytes_per_request"),
                 )
             )
-            for node, some in _grouped(_of(network, ids), "node").items():
+            for node, some in grouped(_of(network, ids), lambda row: row.node).items():
                 means = _means(some, "received_bytes_per_s", "sent_bytes_per_s")
                 row = PlacementNetwork(
                     placement=placement, others=other, load=load, node=node, role=some[0].role, **means
@@ -165,21 +166,11 @@ def interval(values: Sequence[float], logarithmic: bool) -> tuple[float, float |
 
 
 def _by_load(treatment: TreatmentSummary) -> dict[float, list[TrialRow]]:
-    found: dict[float, list[TrialRow]] = {}
-    for row in valid(treatment):
-        found.setdefault(row.load, []).append(row)
-    return dict(sorted(found.items()))
+    return dict(sorted(grouped(valid(treatment), lambda row: row.load).items()))
 
 
 def _by_trial(kind: type[_Row], metrics: Mapping[str, pa.Table]) -> dict[str, list[_Row]]:
-    return _grouped(rows(kind, metrics[kind.NAME]), "trial_id") if kind.NAME in metrics else {}
-
-
-def _grouped(some: Iterable[_Row], column: str) -> dict[str, list[_Row]]:
-    found: dict[str, list[_Row]] = {}
-    for row in some:
-        found.setdefault(getattr(row, column), []).append(row)
-    return found
+    return grouped(rows(kind, metrics[kind.NAME]), lambda row: row.trial_id) if kind.NAME in metrics else {}
 
 
 def _of(by_trial: Mapping[str, list[_Row]], trial_ids: Iterable[str]) -> list[_Row]:
@@ -209,7 +200,7 @@ def _slept(states: Sequence[PlacementCstate]) -> dict[str, Any]:
 
 def _states(some: Sequence[CstateRow]) -> Iterator[tuple[str, float | None, float | None]]:
     """Each state's mean share and transitions over the nodes with replicas and over trials."""
-    for state, mine in _grouped([row for row in some if row.replicas], "state").items():
+    for state, mine in grouped((row for row in some if row.replicas), lambda row: row.state).items():
         means = _means(mine, "share", "transitions_per_s")
         yield state, means["share"], means["transitions_per_s"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from loadstone.analysis.comparison.calibration import CalibrationRow
 from loadstone.analysis.comparison.measured import ALL
 from loadstone.analysis.comparison.tables import AGAIN, CapacityRow, EffectRow, NoiseRow, ShiftRow
+from loadstone.analysis.grouping import grouped
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report.content import Content
 from loadstone.report.figures import intervals, style, texts
@@ -31,7 +32,6 @@ _COLOURS = {
 }
 _MARKERS = {"slower": ">", "faster": "<", "equal": "s", "cannot tell": "o"}
 _NOISE: dict[str, Any] = {"color": style.QUIET, "alpha": 0.3, "linewidth": 7, "solid_capstyle": "butt"}
-_Compared = TypeVar("_Compared", EffectRow, ShiftRow)
 
 
 def panels_of(rows: Iterable[EffectRow]) -> int:
@@ -41,7 +41,7 @@ def panels_of(rows: Iterable[EffectRow]) -> int:
 
 def forest(content: Content) -> Figure | None:
     """One panel a treatment and load, one line an endpoint, over the noise of A/A."""
-    groups = _grouped(content.rows(EffectRow))
+    groups = grouped(content.rows(EffectRow), lambda row: (row.treatment, row.load))
     if not groups:
         return None
     noise = {(row.load, *_endpoint(row)): row for row in content.rows(NoiseRow)}
@@ -131,7 +131,7 @@ def capacities(content: Content) -> Figure | None:
 
 def shifts(content: Content) -> Figure | None:
     """How far each percentile moved, in ms; one panel a treatment and load."""
-    groups = _grouped(content.rows(ShiftRow))
+    groups = grouped(content.rows(ShiftRow), lambda row: (row.treatment, row.load))
     again = {load: rows for (treatment, load), rows in groups.items() if treatment == AGAIN}
     shown = dict([item for item in groups.items() if item[0][0] != AGAIN][:MOST])
     if not shown:
@@ -190,13 +190,6 @@ def calibration(content: Content) -> Figure | None:
     if len({row.load for row in rows}) > 1:
         lower.legend()
     return figure
-
-
-def _grouped(rows: Iterable[_Compared]) -> dict[tuple[str, float], list[_Compared]]:
-    groups: dict[tuple[str, float], list[_Compared]] = {}
-    for row in rows:
-        groups.setdefault((row.treatment, row.load), []).append(row)
-    return groups
 
 
 def _endpoint(row: EffectRow) -> tuple[str, str, str]:

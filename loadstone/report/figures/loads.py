@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.schema import OfTrial
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.report import format
@@ -46,9 +47,7 @@ def valid(content: Content, kind: type[_Valid], *needed: str) -> list[_Valid]:
 
 def treated(content: Content, rows: Iterable[_Treated]) -> list[tuple[TreatmentSummary, list[_Treated]]]:
     """Treatments that have rows, each with its own."""
-    by_label: dict[str, list[_Treated]] = {}
-    for row in rows:
-        by_label.setdefault(row.treatment, []).append(row)
+    by_label = grouped(rows, lambda row: row.treatment)
     return [(treatment, by_label[treatment.label]) for treatment in content.treatments if treatment.label in by_label]
 
 

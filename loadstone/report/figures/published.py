@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.published import PublishedRow
 from loadstone.analysis.published.quantities import LATENCIES
 from loadstone.report.content import Content
@@ -24,9 +25,7 @@ _THEIRS, _OURS = 0.14, -0.14
 def values(content: Content) -> Figure | None:
     """One panel for each unit, one line for each published value that has one of ours."""
     rows = [row for row in content.rows(PublishedRow) if not row.why and row.span is None]
-    by_unit: dict[str, list[PublishedRow]] = {}
-    for row in rows[:MOST_ROWS]:
-        by_unit.setdefault(row.unit, []).append(row)
+    by_unit = grouped(rows[:MOST_ROWS], lambda row: row.unit)
     if not by_unit:
         return None
     counts = [len(some) for some in by_unit.values()]

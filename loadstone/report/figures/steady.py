@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from loadstone.analysis.grouping import grouped
 from loadstone.analysis.steady_state_table import LatencyPart, SteadyRow
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -27,9 +28,7 @@ _CHANGE: dict[str, Any] = {"color": style.COLOURS[3], "linewidth": 1.2, "linesty
 
 def over_time(content: Content) -> Figure | None:
     """One panel for each trial that is shown."""
-    points: dict[str, list[LatencyPart]] = {}
-    for point in content.rows(LatencyPart):
-        points.setdefault(point.trial_id, []).append(point)
+    points = grouped(content.rows(LatencyPart), lambda point: point.trial_id)
     verdicts = {row.trial_id: row for row in content.rows(SteadyRow)}
     shown = list(points)[:MOST]
     if not shown:
