@@ -1,11 +1,8 @@
 """A load while it runs: a live view in a terminal, plain lines elsewhere; always on standard error."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -36,16 +33,14 @@ class LiveView:
         self._course: deque[float | None] = deque(maxlen=_COURSE)
         self._printed = -math.inf
 
-    def __enter__(self) -> LiveView:
+    def __enter__(self) -> Self:
         if self._live:
             self._live.start()
         else:
             self._console.print(self._title, markup=False)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 

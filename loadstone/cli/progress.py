@@ -1,10 +1,7 @@
 """Progress for a person: a live line in a terminal, plain lines elsewhere; always on standard error."""
 
-from __future__ import annotations
-
 import time
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -35,14 +32,12 @@ class Display(Listener):
         self._step = ""
         self._noted: set[str] = set()
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> Self:
         if self._status:
             self._status.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._status:
             self._status.stop()
 

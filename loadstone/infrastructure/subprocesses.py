@@ -1,7 +1,5 @@
 """Child processes: each has a deadline, and instruments end when this process does, even where it is killed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -11,8 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from loadstone.infrastructure.cores import format_cores
 from loadstone.model.errors import DeploymentError
@@ -62,13 +59,11 @@ class Watchdog:
         """The process has made progress: its time begins again."""
         self._until = time.monotonic() + self._within_s
 
-    def __enter__(self) -> Watchdog:
+    def __enter__(self) -> Self:
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
 
     def _watch(self) -> None:

@@ -112,7 +112,7 @@ def resolve(
         behind=behind,
         allowed=allowed | {replica.service: (replica.node,) for replica in replicas if replica.stack},
         images={what: f"loadstone/{what}:{loadstone.__version__}" for what in ours if what} | foreign,
-        warnings=tuple(_warnings(replicas, workers, catalogue)),
+        warnings=tuple(_warnings(replicas, workers)),
     )
     return stacks.watching(deployment)
 
@@ -216,7 +216,7 @@ def _remedy(shortage: _Shortage, service: str, node: Node, factor: int) -> str:
     )
 
 
-def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareCatalogue) -> list[str]:
+def _warnings(replicas: list[Replica], workers: list[Node]) -> list[str]:
     warnings = []
     for node in workers:
         limits = [replica.resources.memory for replica in replicas if replica.node == node.name]

@@ -50,7 +50,7 @@ def spectrum(trials: Sequence[tuple[TrialRow, TrialSummary | None]], content: Co
     return PlotView(title, caption, SvgPlot(title, x, y, lines, marks))
 
 
-def over_time(row: TrialRow, summary: TrialSummary | None, content: Content) -> PlotView | None:
+def over_time(row: TrialRow, summary: TrialSummary | None) -> PlotView | None:
     """The mean latency by intended send time, with the warm-up that was found within the window.
 
     None for a trial that broke and was stopped: it has no latency.

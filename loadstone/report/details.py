@@ -93,7 +93,7 @@ class Pages:
                 plot
                 for plot in (
                     detail_plots.spectrum([(row, summary)], content),
-                    detail_plots.over_time(row, summary, content),
+                    detail_plots.over_time(row, summary),
                 )
                 if plot is not None
             ],

@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+from loadstone.infrastructure import images
 from loadstone.infrastructure.images import archive
 
 STATIC, DYNAMIC, INTERPRETED = (), (2,), (2, 3)
@@ -18,6 +19,11 @@ def elf_file(kinds: tuple[int, ...], machine: int = 62, after: bytes = b"") -> b
     identity = struct.pack("<4sBBBB8x", b"\x7fELF", 2, 1, 1, 0)
     rest = struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, 0, 64, 0, 0, 64, 56, 1 + len(kinds), 0, 0, 0)
     return identity + rest + b"".join(struct.pack("<I52x", kind) for kind in (1, *kinds)) + after
+
+
+def image_id(what: str) -> str:
+    """What Docker and Kubernetes call a packaged image: the ``sha256:...`` of its configuration."""
+    return archive.read(images.build(what)).config.digest
 
 
 def contents(file: Path) -> dict[str, bytes]:

@@ -26,6 +26,7 @@ from tests.infrastructure.image_files import (
     config_of,
     contents,
     elf_file,
+    image_id,
     layer_members,
     read_text,
 )
@@ -53,9 +54,9 @@ def test_the_same_binary_makes_the_same_bytes(stone: Path, tmp_path: Path, monke
 
 
 def test_another_binary_has_another_name_and_id(stone: Path) -> None:
-    before = images.reference("stone"), images.image_id("stone")
+    before = images.reference("stone"), image_id("stone")
     stone.write_bytes(elf_file(STATIC, after=b"second"))
-    after = images.reference("stone"), images.image_id("stone")
+    after = images.reference("stone"), image_id("stone")
     assert before[0] != after[0]
     assert before[1] != after[1]
 
@@ -78,7 +79,7 @@ def test_an_archive_is_an_oci_layout_and_what_docker_loads(stone: Path) -> None:
     for blob in (known.config, known.manifest, *known.layers):
         assert len(found["blobs/sha256/" + blob.digest.removeprefix("sha256:")]) == blob.size
     assert docker["Config"] == "blobs/sha256/" + manifest["config"]["digest"].removeprefix("sha256:")
-    assert images.image_id("stone") == manifest["config"]["digest"]
+    assert image_id("stone") == manifest["config"]["digest"]
     assert config_of(file)["rootfs"]["diff_ids"] == [layer["digest"] for layer in manifest["layers"]]
     assert docker["Layers"] == [
         "blobs/sha256/" + entry["digest"].removeprefix("sha256:") for entry in manifest["layers"]

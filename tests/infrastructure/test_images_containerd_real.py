@@ -13,6 +13,7 @@ from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.images import archive
 from loadstone.model.errors import PreflightError
+from tests.infrastructure.image_files import image_id
 from tests.infrastructure.real_engines import containerd, ctr, need, packageable, registry, short_folder
 
 pytestmark = [pytest.mark.docker, pytest.mark.root]
@@ -39,7 +40,7 @@ def whats(folder: Path) -> list[str]:
 def test_containerd_takes_the_same_archives(engine: str, whats: list[str]) -> None:
     access = Access("kubernetes", engines={"worker-1": engine})
     delivered = images.deliver(access, whats)
-    assert {what: image.id for what, image in delivered.items()} == {what: images.image_id(what) for what in whats}
+    assert {what: image.id for what, image in delivered.items()} == {what: image_id(what) for what in whats}
     listed = ctr(engine, "images", "ls", "-q").split()
     assert sorted(listed) == sorted(f"docker.io/{images.reference(what)}" for what in whats)
     assert images.deliver(access, whats) == delivered

@@ -22,6 +22,7 @@ from loadstone.infrastructure.images import archive, delivery, engines
 from loadstone.infrastructure.images.engines import CannotPull, HeldImage, ImageEngine
 from loadstone.infrastructure.images.registry import Registry
 from loadstone.model.errors import PreflightError
+from tests.infrastructure.image_files import image_id
 
 
 @dataclass
@@ -90,7 +91,7 @@ def test_an_image_is_loaded_once_into_each_engine(cluster: Cluster, manifests: b
 def test_another_image_of_the_same_name_is_replaced(cluster: Cluster) -> None:
     name = images.reference("stone")
     cluster.held["worker-2"][name] = HeldImage("sha256:old", "")
-    assert images.deliver(cluster.access(), ["stone"])["stone"].id == images.image_id("stone")
+    assert images.deliver(cluster.access(), ["stone"])["stone"].id == image_id("stone")
     assert sorted(cluster.done) == [f"worker-1 loads {name}", f"worker-2 loads {name}"]
 
 

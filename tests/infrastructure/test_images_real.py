@@ -19,6 +19,7 @@ from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.images import archive
 from loadstone.model.errors import PreflightError
 from loadstone.model.software import STORE_PASSWORD, built_in
+from tests.infrastructure.image_files import image_id
 from tests.infrastructure.real_engines import WITHIN_S, docker_engine, need, packageable, registry, short_folder, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.root]
@@ -61,7 +62,7 @@ def test_engines_call_images_by_the_ids_that_we_know(
 ) -> None:
     for what, image in delivered.items():
         assert image.reference == images.reference(what)
-        assert image.id == images.image_id(what) == client.images.get(image.reference).id
+        assert image.id == image_id(what) == client.images.get(image.reference).id
     layers = {what: client.images.get(each.reference).attrs["RootFS"]["Layers"] for what, each in delivered.items()}
     assert {each[0] for each in layers.values()} == {layers["stone"][0]}, "all stand on the stone image"
 
@@ -220,7 +221,7 @@ def test_a_pushed_image_comes_back_as_itself(
         printed: list[str] = []
         first = images.deliver(access, ["stone"], printed.append)["stone"]
         digest = archive.read(images.build("stone")).manifest.digest
-        assert first == images.Delivered(images.reference("stone", access), images.image_id("stone"), digest)
+        assert first == images.Delivered(images.reference("stone", access), image_id("stone"), digest)
         assert printed[0] == f"{first.reference} is {digest}"
         assert client.images.get(first.reference).attrs["RepoDigests"] == [f"{host}/lab/stone@{digest}"]
         assert images.deliver(access, ["stone"])["stone"] == first

@@ -16,9 +16,9 @@ import yaml
 
 from loadstone.infrastructure.machines import Completed
 from loadstone.infrastructure.namespaces import network
-from loadstone.infrastructure.software.base import Member
+from loadstone.infrastructure.software.base import Member, listening
 from loadstone.infrastructure.software.footprint import difference
-from loadstone.infrastructure.software.kubernetes import Kubernetes, listener, managers, pause, workers
+from loadstone.infrastructure.software.kubernetes import Kubernetes, managers, pause, workers
 from loadstone.infrastructure.software.kubernetes.certificates import Certificates, node_user
 from loadstone.infrastructure.software.kubernetes.plan import BRIDGE, PODS, SERVICES, ClusterPlan, fill
 from loadstone.model.errors import DeploymentError
@@ -222,8 +222,8 @@ def test_a_node_of_another_cluster_is_no_member() -> None:
     assert finding.message.startswith("node-8: a kubelet of its own listens on port 10250")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert subprocess.run(listener(port), check=False).returncode == 0
-    assert subprocess.run(listener(port), check=False).returncode == 1
+        assert subprocess.run(listening([port]), check=False).returncode == 0
+    assert subprocess.run(listening([port]), check=False).returncode == 1
 
 
 def test_what_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

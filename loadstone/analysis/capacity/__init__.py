@@ -4,7 +4,6 @@
 docs/explanation/capacity-model.md.
 """
 
-from loadstone.analysis.capacity.demands import CpuDemand
 from loadstone.analysis.capacity.fitting import CannotFit, CapacityModel, fit
 from loadstone.analysis.capacity.layout import Layout, Placed
 from loadstone.analysis.capacity.objective import Objective, of_study
@@ -27,7 +26,6 @@ __all__ = [
     "VERSION",
     "CannotFit",
     "CapacityModel",
-    "CpuDemand",
     "Layout",
     "LeftOut",
     "Objective",

@@ -5,7 +5,7 @@
 """
 
 from loadstone.analysis.placement.extremes import Extremes, Fastest, extremes
-from loadstone.analysis.placement.tables import FACTOR, Tables, tables
+from loadstone.analysis.placement.tables import FACTOR, tables
 from loadstone.analysis.placement.tier_traffic import TierTraffic, tier_traffic
 
-__all__ = ["FACTOR", "Extremes", "Fastest", "Tables", "TierTraffic", "extremes", "tables", "tier_traffic"]
+__all__ = ["FACTOR", "Extremes", "Fastest", "TierTraffic", "extremes", "tables", "tier_traffic"]

@@ -10,8 +10,8 @@
 """
 
 from loadstone.analysis.statistics.comparing import compare
-from loadstone.analysis.statistics.effect import Effect, Endpoint, EndpointComparison, Verdict
-from loadstone.analysis.statistics.mean import Mean, mean
+from loadstone.analysis.statistics.effect import Effect, Endpoint, EndpointComparison
+from loadstone.analysis.statistics.mean import mean
 from loadstone.analysis.statistics.noise import Floor, adjacent, floors
 from loadstone.analysis.statistics.planning import detectable, needed_pairs, power
 from loadstone.analysis.statistics.stopping import precision
@@ -21,8 +21,6 @@ __all__ = [
     "Endpoint",
     "EndpointComparison",
     "Floor",
-    "Mean",
-    "Verdict",
     "adjacent",
     "compare",
     "detectable",

@@ -41,23 +41,21 @@ def power_of_equality(
     return max(0.0, _above(critical, freedom, near) + _above(critical, freedom, far) - 1)
 
 
-def needed_pairs(
-    sd: float, effect: float, alpha: float = ALPHA, wanted: float = POWER, method: Method = "paired"
-) -> int | None:
-    """The fewest pairs that find ``effect`` with the power ``wanted``; None where 10,000 would not do."""
-    return _fewest(lambda pairs: power(pairs, sd, effect, alpha, method) >= wanted, least(alpha, method))
+def needed_pairs(sd: float, effect: float, alpha: float = ALPHA, method: Method = "paired") -> int | None:
+    """The fewest pairs that find ``effect`` with the power ``POWER``; None where 10,000 would not do."""
+    return _fewest(lambda pairs: power(pairs, sd, effect, alpha, method) >= POWER, least(alpha, method))
 
 
 def needed_for_equality(
-    sd: float, effect: float, margin: float, alpha: float = ALPHA, wanted: float = POWER, method: Method = "paired"
+    sd: float, effect: float, margin: float, alpha: float = ALPHA, method: Method = "paired"
 ) -> int | None:
-    """The fewest pairs that call equal, with the power ``wanted``, what differs by ``effect``; None likewise."""
+    """The fewest pairs that call equal, with the power ``POWER``, what differs by ``effect``; None likewise."""
     low = FEWEST_PAIRS if method == "paired" else FEWEST_RUNS
-    return _fewest(lambda pairs: power_of_equality(pairs, sd, effect, margin, alpha, method) >= wanted, low)
+    return _fewest(lambda pairs: power_of_equality(pairs, sd, effect, margin, alpha, method) >= POWER, low)
 
 
-def detectable(sd: float, pairs: int, alpha: float = ALPHA, wanted: float = POWER, method: Method = "paired") -> float:
-    """The detection limit: the smallest slowdown that ``pairs`` find with the power ``wanted``, 0.02 for 2 %.
+def detectable(sd: float, pairs: int, alpha: float = ALPHA, method: Method = "paired") -> float:
+    """The detection limit: the smallest slowdown that ``pairs`` find with the power ``POWER``, 0.02 for 2 %.
 
     Infinite below the fewest pairs that can reach ``alpha`` at all.
     """
@@ -66,11 +64,11 @@ def detectable(sd: float, pairs: int, alpha: float = ALPHA, wanted: float = POWE
     if sd == 0:
         return 0.0
     low, high = 0.0, 1.0
-    while power(pairs, 1.0, expm1(high), alpha, method) < wanted:
+    while power(pairs, 1.0, expm1(high), alpha, method) < POWER:
         high *= 2
     while high - low > 1e-9:
         middle = (low + high) / 2
-        low, high = (low, middle) if power(pairs, 1.0, expm1(middle), alpha, method) >= wanted else (middle, high)
+        low, high = (low, middle) if power(pairs, 1.0, expm1(middle), alpha, method) >= POWER else (middle, high)
     return expm1(high * sd)
 
 

@@ -14,12 +14,10 @@ The arithmetic is compiled by Numba, which is imported with the first call of it
 from loadstone.analysis.traces.analysing import TraceAnalysis, analyse
 from loadstone.analysis.traces.exporting import folded, jaeger, slowest
 from loadstone.analysis.traces.reading import read
-from loadstone.analysis.traces.spans import Health, SpanColumns
-from loadstone.analysis.traces.trend import ShareGrowth, growth
+from loadstone.analysis.traces.spans import SpanColumns
+from loadstone.analysis.traces.trend import growth
 
 __all__ = [
-    "Health",
-    "ShareGrowth",
     "SpanColumns",
     "TraceAnalysis",
     "analyse",

@@ -18,7 +18,7 @@ from loadstone.infrastructure.images.engines import CTR_IS_MISSING, INSTALL_CTR
 from loadstone.infrastructure.images.registry import Registry
 from loadstone.model.errors import PreflightError
 
-__all__ = ["Delivered", "build", "deliver", "findings", "ids_by_manifest", "image_id", "official", "reference"]
+__all__ = ["Delivered", "build", "deliver", "findings", "ids_by_manifest", "official", "reference"]
 
 
 def _quiet(sentence: str) -> None:
@@ -46,11 +46,6 @@ def official(what: str) -> str:
 def build(what: str, say: Say = _quiet) -> Path:
     """The archive of a packaged image, for ``docker load`` and ``ctr images import``; made if it is not there yet."""
     return cache.build(what, say)
-
-
-def image_id(what: str) -> str:
-    """What Docker and Kubernetes call a packaged image: the ``sha256:...`` of its configuration."""
-    return archive.read(build(what)).config.digest
 
 
 def ids_by_manifest(whats: Iterable[str], access: Access) -> dict[str, str]:

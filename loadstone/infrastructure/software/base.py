@@ -124,9 +124,9 @@ class Software(ABC):
         """Whether it runs services of its own on managers."""
         return self.manager_mib > 0
 
-    @abstractmethod
     def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
         """What machines lack beyond ``tools`` and ``builds``, such as a part of the kernel; changes nothing."""
+        return []
 
     def conflicts(self, machines: Sequence[Machine]) -> list[Finding]:
         """What of the machines' own gets in its way where members share a network with it; changes nothing."""
@@ -168,6 +168,13 @@ def await_until(members: Sequence[Member], what: str, complaint: Callable[[], st
         if time.monotonic() > deadline:
             raise DeploymentError(f"{what} is not ready within {within_s:g} s: {why}")
         time.sleep(_LOOK_EVERY_S)
+
+
+def listening(ports: Sequence[int]) -> list[str]:
+    """The command that succeeds where a process listens on one of these TCP ports, as the kernel lists sockets
+    (proc_net_tcp)."""
+    numbers = "|".join(f"{port:04X}" for port in ports)
+    return ["grep", "-qsE", f"^ *[0-9]+: [0-9A-F]+:({numbers}) [0-9A-F]+:0000 0A ", "/proc/net/tcp", "/proc/net/tcp6"]
 
 
 def lasting(troubles: Mapping[str, str], members: Sequence[Member]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
-from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.software.base import Member, Software
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import PreflightError
@@ -18,9 +17,6 @@ class Process(Software):
     name = "process"
     worker_mib = 10
     clustered = False
-
-    def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
-        return []
 
     def start(self, members: Sequence[Member], registry: str, folder: Path, say: Say) -> Access:
         return Access(self.name)

@@ -24,9 +24,6 @@ class Docker(Software):
     tools = engines.TOOLS
     worker_mib = 80
 
-    def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
-        return []
-
     def conflicts(self, machines: Sequence[Machine]) -> list[Finding]:
         return engines.conflicts(machines)
 

@@ -15,7 +15,7 @@ from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
 from loadstone.infrastructure.kubernetes_api import KubernetesApi, not_ready
 from loadstone.infrastructure.machines import Machine, in_parallel
-from loadstone.infrastructure.software.base import Member, Software, await_until
+from loadstone.infrastructure.software.base import Member, Software, await_until, listening
 from loadstone.infrastructure.software.kubernetes import found, managers, pause, workers
 from loadstone.infrastructure.software.kubernetes.certificates import PRIVATE, Certificates
 from loadstone.infrastructure.software.kubernetes.inside import ByKubernetes
@@ -60,7 +60,7 @@ class Kubernetes(Software):
         return findings
 
     def conflicts(self, machines: Sequence[Machine]) -> list[Finding]:
-        used = in_parallel(lambda machine: machine.run(listener(KUBELET_PORT)).code == 0, machines)
+        used = in_parallel(lambda machine: machine.run(listening([KUBELET_PORT])).code == 0, machines)
         return [
             Finding(
                 "kubelet",
@@ -112,12 +112,6 @@ class Kubernetes(Software):
 
     def find(self, cluster: Cluster) -> Provision:
         return found.find()
-
-
-def listener(port: int) -> list[str]:
-    """The command that succeeds where a process listens on a TCP port, as the kernel lists sockets (proc_net_tcp)."""
-    listens = f"^ *[0-9]+: [0-9A-F]+:{port:04X} [0-9A-F]+:0000 0A "
-    return ["grep", "-qsE", listens, "/proc/net/tcp", "/proc/net/tcp6"]
 
 
 def _write_admin(folder: Path, manager: Member, certificates: Certificates) -> Path:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
 from loadstone.infrastructure.failover import Refused, Unreachable
 from loadstone.infrastructure.machines import Machine, in_parallel
-from loadstone.infrastructure.software.base import Member, Software, await_until
+from loadstone.infrastructure.software.base import Member, Software, await_until, listening
 from loadstone.infrastructure.software.docker import engines
 from loadstone.infrastructure.software.nomad import api, credentials, found
 from loadstone.infrastructure.software.nomad.api import NomadApi
@@ -86,11 +86,8 @@ class Nomad(Software):
         urls = {worker.name: engines.url(worker) for worker in workers}
         return Access(self.name, tuple(nomads), urls, extra=api.extra(consuls, "", MHZ, str(file)))
 
-    def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
-        return []
-
     def conflicts(self, machines: Sequence[Machine]) -> list[Finding]:
-        used = in_parallel(lambda machine: machine.run(_find_listeners(PORTS)).code == 0, machines)
+        used = in_parallel(lambda machine: machine.run(listening(PORTS)).code == 0, machines)
         return engines.conflicts(machines) + [
             Finding(
                 "nomad",
@@ -111,12 +108,6 @@ class Nomad(Software):
 
     def find(self, cluster: Cluster) -> Provision:
         return found.find()
-
-
-def _find_listeners(ports: Sequence[int]) -> list[str]:
-    """A command that fails where nothing listens at these ports: in the kernel's list that is state 0A."""
-    any_port = "|".join(f"{port:04X}" for port in ports)
-    return ["grep", "-qE", f": [0-9A-F]+:({any_port}) [0-9A-F:]+ 0A ", "/proc/net/tcp", "/proc/net/tcp6"]
 
 
 def _programs(member: Member, say: Say) -> tuple[str, str]:
