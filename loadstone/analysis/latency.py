@@ -45,6 +45,11 @@ class LoadPoint(OfTrial, name="load"):
     aborted_at_s: float | None
 
 
+_PERCENTILES = ("p50_ms", "p75_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
+_AS_MEASURED = ("loop", "throughput", *_PERCENTILES, "max_ms", "latency_bound_ms", "service_p99_ms", "aborted_at_s")
+"""The columns of ``LoadPoint`` that are as in the trial's row."""
+
+
 class RateRow(TableRow, name="rates"):
     """A treatment at a fixed load: verdicts, and medians over the repetitions that are valid."""
 
@@ -122,20 +127,9 @@ def _point(row: TrialRow) -> LoadPoint:
     offered, window = row.offered, row.window_s
     return LoadPoint(
         **LoadPoint.columns_of(row),
-        loop=row.loop,
+        **{name: getattr(row, name) for name in _AS_MEASURED},
         offered_per_s=offered / window if offered is not None and window else None,
-        throughput=row.throughput,
-        p50_ms=row.p50_ms,
-        p75_ms=row.p75_ms,
-        p90_ms=row.p90_ms,
-        p95_ms=row.p95_ms,
-        p99_ms=row.p99_ms,
-        p999_ms=row.p999_ms,
-        max_ms=row.max_ms,
-        latency_bound_ms=row.latency_bound_ms,
-        service_p99_ms=row.service_p99_ms,
         dropped_share=dropped_share(row),
-        aborted_at_s=row.aborted_at_s,
     )
 
 

@@ -13,7 +13,7 @@ from loadstone.analysis.gate import Gated, Limit
 from loadstone.analysis.gate import limits as beside_limits
 from loadstone.cli import gating
 from loadstone.cli import watch as watching
-from loadstone.cli.app import err, out, print_json, working
+from loadstone.cli.app import err, out, print_json, warn, working
 from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
@@ -102,8 +102,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str], ke
     name = f"{plan.study.name}-{runs.name_of(ledger.folder)}"
     infrastructure = infrastructure_of(plan.study.cluster, name)
     for warning in [*warnings, *left_overs(name, infrastructure.finds_clusters)]:
-        err.print("[yellow]warning:[/] ", end="")
-        err.print(warning, markup=False)
+        warn(warning)
     # What a killed run of this folder left behind would disturb, and holds its ports.
     left = [entry.name for entry in journal.entries() if entry.name.startswith(f"{name}-") and not entry.kept]
     if left:

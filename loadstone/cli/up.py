@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.app import Json, Overrides, Part, Scale, err, out, print_json, warn
+from loadstone.cli.app import Json, Overrides, Part, Scale, out, print_json, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
@@ -71,8 +71,7 @@ def command(
     if journal.load(name) is not None or (there and there.implementation == plan.study.cluster.infrastructure):
         raise InputError(f"{plan.study.name} is up already; `loadstone down` removes it")
     for warning in require(plan).warnings:
-        err.print("[yellow]warning:[/] ", end="")
-        err.print(warning, markup=False)
+        warn(warning)
     if plan.treatments[0].settings.tuning is not None:
         warn("`up` does not tune hosts; only `loadstone run` does")
     nodes = demand(plan.study.cluster, plan.treatments[0]).of(infrastructure_of(plan.study.cluster, name))
@@ -112,7 +111,7 @@ def _print_outcome(plan: Plan, name: str, provision: Provision, deployed: Deploy
     replicas = len(deployed.deployment.replicas) if deployed is not None else 0
     for row in deployed.orchestrator.audit() if deployed is not None else []:
         if not row.ok:
-            err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, requested {row.wanted}")
+            warn(f"{row.replica} has {row.what} {row.effective}, requested {row.wanted}")
     access = provision.access
     stacks = interfaces(deployed.deployment) if deployed is not None else {}
     if json:

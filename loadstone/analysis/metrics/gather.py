@@ -143,17 +143,7 @@ def _accounts(observed: Observed, measured: WindowValues) -> Accounts:
     recorded = {name for name, node in observed.nodes.items() if node.recorded}
     together = recorded.union(*(observed.nodes[name].shared_by for name in recorded))
     return Accounts(
-        sample=spans.sample,
-        requests=spans.requests,
-        traces=spans.traces,
-        roots=spans.roots,
-        produced=spans.produced,
-        received=spans.received,
-        written=spans.written,
-        dropped=spans.dropped,
-        refused=spans.refused,
-        unreadable=spans.unreadable,
-        unread=spans.unread,
+        **spans.model_dump(exclude={"outside", "quiet"}),
         nodes=len(observed.nodes),
         recorded=len(together),
         readings=sum(taken for taken, _ in measured.readings.values()),
