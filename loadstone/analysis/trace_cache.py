@@ -13,22 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from loadstone.analysis import traced_rows
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow, rows, schema_of
 from loadstone.analysis.summary import TreatmentSummary
-from loadstone.analysis.traced_rows import (
-    ClockOffset,
-    HeatCell,
-    OperationTimes,
-    PathTime,
-    ServiceTimes,
-    TracedClock,
-    TracedHeat,
-    TracedOperation,
-    TracedPath,
-    TracedService,
-)
 from loadstone.model.errors import InputError
 from loadstone.model.records.trial_row import TrialRow
 
@@ -40,11 +29,11 @@ _MOST, _LEAST_A_TREATMENT, _MOST_A_TREATMENT = 48, 2, 8
 """Trials that are looked into, in all and of each treatment."""
 _MOST_PATHS = 400
 _TABLES: dict[str, tuple[type[TableRow], type[OfTrial]]] = {
-    "services": (ServiceTimes, TracedService),
-    "operations": (OperationTimes, TracedOperation),
-    "paths": (PathTime, TracedPath),
-    "clocks": (ClockOffset, TracedClock),
-    "heat": (HeatCell, TracedHeat),
+    "services": (traced_rows.ServiceTimes, traced_rows.TracedService),
+    "operations": (traced_rows.OperationTimes, traced_rows.TracedOperation),
+    "paths": (traced_rows.PathTime, traced_rows.TracedPath),
+    "clocks": (traced_rows.ClockOffset, traced_rows.TracedClock),
+    "heat": (traced_rows.HeatCell, traced_rows.TracedHeat),
 }
 """By name the rows of a trial's own table, and those of the table of all trials."""
 
@@ -108,12 +97,12 @@ def chosen(run: RunFolder, treatment: TreatmentSummary, most: int) -> list[Trial
     return sorted([*first, *(other[load] for load in loads)], key=lambda row: row.load)
 
 
-def operations(run: RunFolder, trial_id: str) -> list[OperationTimes]:
+def operations(run: RunFolder, trial_id: str) -> list[traced_rows.OperationTimes]:
     """Spans by service, operation and peer of one trial; nothing where it has none that can be read."""
     if not _spans(run, trial_id).exists():
         return []
     try:
-        return rows(OperationTimes, _of_trial(run, trial_id)[0]["operations"])
+        return rows(traced_rows.OperationTimes, _of_trial(run, trial_id)[0]["operations"])
     except InputError:
         return []
 

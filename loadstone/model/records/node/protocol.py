@@ -11,83 +11,38 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from loadstone.model.base import Model
-from loadstone.model.records.node.deployments import (
-    BeginArgs,
-    Begun,
-    EndArgs,
-    Ended,
-    ListArgs,
-    Listed,
-    LogArgs,
-    Logged,
-    SpawnArgs,
-    Spawned,
-    StopArgs,
-    Stopped,
-)
+from loadstone.model.records.node import deployments, machine, replicas, tuning
 from loadstone.model.records.node.frames import PROTOCOL, Fault, Hello, NodeRequest, Nothing, Reply
-from loadstone.model.records.node.machine import (
-    Clock,
-    Facts,
-    FactsArgs,
-    GetArgs,
-    Ports,
-    PortsArgs,
-    PutArgs,
-    Ran,
-    RunArgs,
-    Stored,
-)
-from loadstone.model.records.node.replicas import (
-    Peaks,
-    PeaksArgs,
-    ReadArgs,
-    Standings,
-    UnwatchArgs,
-    WatchArgs,
-    Watched,
-    WatchedPart,
-    Watching,
-)
-from loadstone.model.records.node.tuning import (
-    KnobsAnswer,
-    KnobsArgs,
-    RestoreAnswer,
-    TuneAnswer,
-    TuneArgs,
-    TunedAnswer,
-    VerifyAnswer,
-)
 
 VERBS: dict[str, tuple[type[Model], type[Model]]] = {
-    "facts": (FactsArgs, Facts),
-    "clock": (Nothing, Clock),
-    "run": (RunArgs, Ran),
-    "begin": (BeginArgs, Begun),
-    "spawn": (SpawnArgs, Spawned),
-    "list": (ListArgs, Listed),
-    "stop": (StopArgs, Stopped),
-    "end": (EndArgs, Ended),
-    "log": (LogArgs, Logged),
-    "put": (PutArgs, Stored),
-    "get": (GetArgs, Stored),
-    "ports": (PortsArgs, Ports),
-    "read": (ReadArgs, Standings),
-    "peaks": (PeaksArgs, Peaks),
-    "watch": (WatchArgs, Watched),
-    "unwatch": (UnwatchArgs, Nothing),
-    "knobs": (KnobsArgs, KnobsAnswer),
-    "tune": (TuneArgs, TuneAnswer),
-    "verify": (Nothing, VerifyAnswer),
-    "restore": (Nothing, RestoreAnswer),
-    "tuned": (Nothing, TunedAnswer),
+    "facts": (machine.FactsArgs, machine.Facts),
+    "clock": (Nothing, machine.Clock),
+    "run": (machine.RunArgs, machine.Ran),
+    "begin": (deployments.BeginArgs, deployments.Begun),
+    "spawn": (deployments.SpawnArgs, deployments.Spawned),
+    "list": (deployments.ListArgs, deployments.Listed),
+    "stop": (deployments.StopArgs, deployments.Stopped),
+    "end": (deployments.EndArgs, deployments.Ended),
+    "log": (deployments.LogArgs, deployments.Logged),
+    "put": (machine.PutArgs, machine.Stored),
+    "get": (machine.GetArgs, machine.Stored),
+    "ports": (machine.PortsArgs, machine.Ports),
+    "read": (replicas.ReadArgs, replicas.Standings),
+    "peaks": (replicas.PeaksArgs, replicas.Peaks),
+    "watch": (replicas.WatchArgs, replicas.Watched),
+    "unwatch": (replicas.UnwatchArgs, Nothing),
+    "knobs": (tuning.KnobsArgs, tuning.KnobsAnswer),
+    "tune": (tuning.TuneArgs, tuning.TuneAnswer),
+    "verify": (Nothing, tuning.VerifyAnswer),
+    "restore": (Nothing, tuning.RestoreAnswer),
+    "tuned": (Nothing, tuning.TunedAnswer),
 }
 """Arguments and answer by verb."""
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all messages: ``$defs`` by name; ``verbs`` names arguments and answer of each."""
-    models: set[type[Model]] = {Hello, Fault, NodeRequest, Reply, Watching, WatchedPart}
+    models: set[type[Model]] = {Hello, Fault, NodeRequest, Reply, replicas.Watching, replicas.WatchedPart}
     models.update(model for both in VERBS.values() for model in both)
     ordered = sorted(models, key=lambda model: model.__name__)
     _, definitions = models_json_schema([(model, "validation") for model in ordered], ref_template="#/$defs/{model}")
