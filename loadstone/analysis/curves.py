@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import fmean, median, stdev
-
-from scipy.special import stdtrit
+from statistics import median
 
 from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import all_known
 from loadstone.analysis.schema import TableRow
-from loadstone.analysis.statistics.mean import mean
+from loadstone.analysis.statistics.mean import arithmetic, mean
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records.trial_row import TrialRow
 
@@ -75,20 +73,15 @@ _QUANTITIES: dict[str, Callable[[TrialRow], float | None]] = {
 
 
 def _point(treatment: str, load: float, quantity: str, values: Sequence[float]) -> CurvePoint:
-    if quantity in LATENCIES:
-        middle, low, high = mean(values)
-    else:
-        middle, count = fmean(values), len(values)
-        reach = stdtrit(count - 1, 0.975) * stdev(values) / count**0.5 if count > 1 else 0.0
-        low, high = middle - reach, middle + reach
-    several = len(values) > 1
+    found = mean(values) if quantity in LATENCIES else arithmetic(values)
+    low, high = found.ends
     return CurvePoint(
         treatment=treatment,
         load=load,
         quantity=quantity,
         trials=len(values),
         median=median(values),
-        mean=middle,
-        low=float(low) if several else None,
-        high=float(high) if several else None,
+        mean=found.value,
+        low=low,
+        high=high,
     )

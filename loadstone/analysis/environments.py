@@ -88,7 +88,7 @@ def _curve(run: RunFolder, trials: list[TrialRow]) -> Iterator[EnvironmentPercen
     curves = [curve for trial in trials if (curve := _spectrum(run, trial)) is not None]
     for percentile in sorted(set.intersection(*map(set, curves)) if curves else ()):
         found = mean([curve[percentile] for curve in curves])
-        several = len(curves) > 1
+        low, high = found.ends
         yield EnvironmentPercentileRow(
             treatment=first.treatment,
             environment=_joined(trial.environment for trial in trials) or first.factors[FACTOR],
@@ -98,8 +98,8 @@ def _curve(run: RunFolder, trials: list[TrialRow]) -> Iterator[EnvironmentPercen
             runs=len(curves),
             percentile=percentile,
             latency_ms=found.value,
-            latency_ms_low=found.low if several else None,
-            latency_ms_high=found.high if several else None,
+            latency_ms_low=low,
+            latency_ms_high=high,
         )
 
 

@@ -197,13 +197,11 @@ def _around(column: str, values: Iterable[float | None]) -> dict[str, float | No
     Nothing where any run has no value, of which only a lower bound may be known.
     """
     known = all_known(values)
-    found: dict[str, float | None] = {column: None, f"{column}_low": None, f"{column}_high": None}
-    if not known:
-        return found
-    if not all(known):
-        return found | {column: 0.0}
-    value, low, high = mean(known)
-    return found | {column: value} | ({f"{column}_low": low, f"{column}_high": high} if len(known) > 1 else {})
+    value, low, high = 0.0 if known else None, None, None
+    if known and all(known):
+        found = mean(known)
+        value, (low, high) = found.value, found.ends
+    return {column: value, f"{column}_low": low, f"{column}_high": high}
 
 
 def _used(trials: Sequence[Sequence[NeighbourRow]], of: Callable[[NeighbourRow], float | None]) -> float | None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
-from scipy.special import stdtrit
 
 from loadstone.analysis.grouping import grouped
 from loadstone.analysis.known import all_known, mean_of_all, total
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
 from loadstone.analysis.schema import OfTrial, TableRow, rows
+from loadstone.analysis.statistics.mean import arithmetic, mean
 from loadstone.analysis.summary import Searched, TreatmentSummary
 from loadstone.model.records.trial_row import TrialRow
 
@@ -151,20 +150,6 @@ def valid(treatment: TreatmentSummary) -> list[TrialRow]:
     return [row for row in treatment.trials if row.repeatable and row.valid and row.timed]
 
 
-def interval(values: Sequence[float], logarithmic: bool) -> tuple[float, float | None, float | None]:
-    """Mean and its 95 % t-interval, of logarithms (a geometric mean) if ``logarithmic``; no interval for a
-    single run."""
-    numbers = np.log(values) if logarithmic else np.asarray(values, dtype=np.float64)
-    mean = float(numbers.mean())
-    ends: tuple[float | None, float | None] = (None, None)
-    if len(numbers) > 1:
-        half = float(stdtrit(len(numbers) - 1, 0.975) * numbers.std(ddof=1) / np.sqrt(len(numbers)))
-        ends = (mean - half, mean + half)
-    back: Callable[[float], float] = (lambda value: float(np.exp(value))) if logarithmic else float
-    low, high = (None if end is None else back(end) for end in ends)
-    return back(mean), low, high
-
-
 def _by_load(treatment: TreatmentSummary) -> dict[float, list[TrialRow]]:
     return dict(sorted(grouped(valid(treatment), lambda row: row.load).items()))
 
@@ -182,8 +167,8 @@ def _measured(trials: Sequence[TrialRow]) -> dict[str, Any]:
     found: dict[str, Any] = {"trials": len(trials), "held": sum(trial.verdict == "held" for trial in trials)}
     for name, column in (("mean_ms", "mean_ms"), ("p99_ms", "p99_ms"), ("executed_per_s", "throughput")):
         if values := all_known(getattr(trial, column) for trial in trials):
-            ends = interval(values, logarithmic=name.endswith("_ms") and min(values) > 0)
-            found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+            known = mean(values) if name.endswith("_ms") and min(values) > 0 else arithmetic(values)
+            found |= dict(zip((name, f"{name}_low", f"{name}_high"), (known.value, *known.ends), strict=True))
     if all(trial.offered and trial.window_s for trial in trials):
         scheduled = sum(trial.offered or 0 for trial in trials)
         dropped = scheduled - sum(trial.completed or 0 for trial in trials)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, inf, log
-from statistics import fmean, stdev
+from math import inf
+from statistics import fmean
 
 from scipy.special import stdtrit
 
@@ -15,6 +15,7 @@ from loadstone.analysis.metrics import power, windows
 from loadstone.analysis.metrics.minutes import SystemRow
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
+from loadstone.analysis.statistics.mean import arithmetic, mean
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.papers import Published
 from loadstone.model.records.bounds import only_bounded
@@ -133,14 +134,14 @@ def _of_node(treatment: TreatmentSummary, entry: Published, systems: Sequence[Sy
     if others := [name for name in own.services if name != entry.node_of and not name.endswith(f"-{entry.node_of}")]:
         return Ours(why=f"published for a host with {entry.node_of} alone; here it shares its node with {others[0]}")
     column, scale = SYSTEM[entry.measure or ""]
-    mean, deviation = getattr(own, column), getattr(own, f"{column}_sd")
-    if mean is None:
+    value, deviation = getattr(own, column), getattr(own, f"{column}_sd")
+    if value is None:
         return Ours(why="not measured there: its nodes do not count it")
     reach = None
     if deviation is not None:
         reach = scale * float(stdtrit(own.values - 1, 0.975)) * deviation / own.values**0.5
-    mean *= scale
-    return Ours(mean, None if reach is None else mean - reach, None if reach is None else mean + reach, own.trials)
+    value *= scale
+    return Ours(value, None if reach is None else value - reach, None if reach is None else value + reach, own.trials)
 
 
 def _over_trials(run: RunFolder, entry: Published, rows: Sequence[TrialRow]) -> Ours:
@@ -164,13 +165,11 @@ def _over_runs(found: Sequence[float | None], shares: bool = False) -> Ours:
         if missing < len(found):
             return Ours(why=f"not measured in {missing} of {len(found)} trials there")
         return Ours(why="not measured there: its trials are invalid, were stopped early, or did not observe it")
-    if shares:
-        return _mean(values)
-    if min(values) <= 0:
+    if not shares and min(values) <= 0:
         return Ours(fmean(values), trials=len(values))
-    logs = _mean([log(value) for value in values])
-    low, high = (None if end is None else exp(end) for end in (logs.low, logs.high))
-    return Ours(exp(logs.value or 0.0), low, high, logs.trials)
+    known = arithmetic(values) if shares else mean(values)
+    low, high = known.ends
+    return Ours(known.value, low, high, len(values))
 
 
 def _of_trial(run: RunFolder, measure: str, row: TrialRow) -> float | None:
@@ -192,14 +191,6 @@ def _of_generator(run: RunFolder, row: TrialRow, number: int) -> float | None:
     summary = run.summary(row.trial_id)
     workers = summary.generator.workers if summary is not None else ()
     return next((worker.p99_ms for worker in workers if worker.number == number - 1), None)
-
-
-def _mean(values: list[float]) -> Ours:
-    mean, count = fmean(values), len(values)
-    if count < 2:
-        return Ours(mean, trials=count)
-    reach = float(stdtrit(count - 1, 0.975)) * stdev(values) / count**0.5
-    return Ours(mean, mean - reach, mean + reach, count)
 
 
 def _traced(run: RunFolder, row: TrialRow) -> float | None:

@@ -14,7 +14,7 @@ from loadstone.analysis import metrics, summary
 from loadstone.analysis.metrics.power import CstateRow
 from loadstone.analysis.placement import Extremes, Fastest, extremes, tables
 from loadstone.analysis.placement.extremes import reference
-from loadstone.analysis.placement.tables import PlacementCstate, PlacementLoad, Tables, _slept, interval
+from loadstone.analysis.placement.tables import PlacementCstate, PlacementLoad, Tables, _slept
 from loadstone.analysis.run import open_run
 from loadstone.analysis.schema import rows
 from loadstone.model.records.trial_row import TrialRow
@@ -149,16 +149,6 @@ def test_the_load_that_is_reported() -> None:
     assert reference([row("a", 5, 0.3), row("b", 5, 0.3), row("a", 6, 0.9), row("b", 6, 0.9)]) == 5
     assert reference([row("a", 1, 0)]) is None
     assert reference([row("a", 1, 0), row("b", 1, 0, None)]) is None
-
-
-def test_an_interval_is_students() -> None:
-    mean, low, high = interval([1.0, 2.0, 3.0], logarithmic=False)
-    assert (mean, low, high) == (
-        2.0,
-        pytest.approx(2 - 4.302652729911275 / 3**0.5),
-        pytest.approx(2 + 4.302652729911275 / 3**0.5),
-    )
-    assert interval([5.0], logarithmic=True) == (pytest.approx(5.0), None, None)
 
 
 def test_a_run_that_varies_something_else_has_no_placements(rated: Path) -> None:
