@@ -11,7 +11,7 @@ import numpy as np
 
 from loadstone.analysis.distribution_rows import LevelDistanceRow, RangeRow
 from loadstone.analysis.published.matching import SOFTWARE, conditions
-from loadstone.analysis.published.quantities import CLIENTS, LATENCIES, Ours, measured
+from loadstone.analysis.published.quantities import CLIENTS, Ours, measured
 from loadstone.analysis.reproduction_rows import BestFitPercentileRow, BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -19,6 +19,7 @@ from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.claim import Claim
 from loadstone.model.messages import brief
 from loadstone.model.papers import Published
+from loadstone.model.records.bounds import RANKED
 
 Answer = Literal["confirmed", "contradicted", "cannot tell", "not tested"]
 
@@ -96,7 +97,7 @@ def of_spans(
     for row in fits:
         mine = [each for each in percentiles if (each.treatment, each.span) == (row.treatment, row.span)]
         at = [each.percentile for each in mine]
-        for measure, percent in LATENCIES.items():
+        for measure, percent in RANKED.items():
             value: float | None = getattr(row, f"{'p100' if measure == 'max' else measure}_us", None)
             if value is None or not mine:
                 continue

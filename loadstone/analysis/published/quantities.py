@@ -18,11 +18,9 @@ from loadstone.analysis.run import RunFolder
 from loadstone.analysis.statistics.mean import arithmetic, mean
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.papers import Published
-from loadstone.model.records.bounds import only_bounded
+from loadstone.model.records.bounds import RANKED, only_bounded
 from loadstone.model.records.trial_row import TrialRow
 
-LATENCIES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
-"""Percentile by measure."""
 SYSTEM = {
     "memory_programs": ("memory_programs_bytes", 1.0),
     "memory_occupied": ("memory_occupied_bytes", 1.0),
@@ -119,7 +117,7 @@ def _of_best_fit(treatment: TreatmentSummary, entry: Published, fits: Sequence[B
         return Ours(why="published for one load, and this run has several")
     column = {"anderson_darling": "ad_statistic", "kolmogorov_smirnov": "ks_statistic", "max": "p100_us"}
     value: float | None = getattr(mine[0], column.get(entry.measure or "", f"{entry.measure}_us"), None)
-    return Ours(value / 1000 if value is not None and entry.measure in LATENCIES else value, trials=mine[0].runs)
+    return Ours(value / 1000 if value is not None and entry.measure in RANKED else value, trials=mine[0].runs)
 
 
 def _of_node(treatment: TreatmentSummary, entry: Published, systems: Sequence[SystemRow]) -> Ours:
@@ -149,7 +147,7 @@ def _over_trials(run: RunFolder, entry: Published, rows: Sequence[TrialRow]) -> 
     if measure == "generator_p99":
         number = int(entry.levels[GENERATOR])
         return _over_runs([_of_generator(run, row, number) for row in rows])
-    if measure in LATENCIES and any(only_bounded(row, f"{measure}_ms") for row in rows):
+    if measure in RANKED and any(only_bounded(row, f"{measure}_ms") for row in rows):
         return Ours(why="only a lower bound is known there: too few requests were answered well")
     return _over_runs([_of_trial(run, measure, row) for row in rows], measure.endswith("_share"))
 

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from loadstone.analysis.grouping import grouped
 from loadstone.analysis.published import PublishedRow
-from loadstone.analysis.published.quantities import LATENCIES
+from loadstone.model.records.bounds import RANKED
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 
@@ -70,24 +70,24 @@ def _between(
 
 def percentiles(content: Content) -> Figure | None:
     """One panel for each span whose percentiles were published and measured."""
-    rows = [row for row in content.rows(PublishedRow) if row.span and row.measure in LATENCIES and not row.why]
+    rows = [row for row in content.rows(PublishedRow) if row.span and row.measure in RANKED and not row.why]
     spans = list(dict.fromkeys(row.span for row in rows))[:MOST_SPANS]
     if not spans:
         return None
     names = {row.span: row.quantity.rpartition(", ")[0] for row in rows}
     figure, panels = style.panels([names[span] for span in spans], 3, 2.3, style.wide())
     settings = list(dict.fromkeys(row.setting for row in rows))
-    measures = [measure for measure in LATENCIES if any(row.measure == measure for row in rows)]
+    measures = [measure for measure in RANKED if any(row.measure == measure for row in rows)]
     for axes, span in zip(panels, spans, strict=True):
         mine = [row for row in rows if row.span == span]
         for setting in settings:
-            some = sorted((r for r in mine if r.setting == setting), key=lambda row: LATENCIES[row.measure or ""])
+            some = sorted((r for r in mine if r.setting == setting), key=lambda row: RANKED[row.measure or ""])
             places = [measures.index(row.measure or "") for row in some]
             colour = style.COLOURS[settings.index(setting) % len(style.COLOURS)]
             published: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "none", "linestyle": ""}
             axes.plot(places, [style.known(row.published) for row in some], color=colour, **published)
             axes.plot(places, [style.known(row.value) for row in some], color=colour, linewidth=1.5)
-        axes.set_xticks(range(len(measures)), ["max" if m == "max" else f"{LATENCIES[m]:g}" for m in measures])
+        axes.set_xticks(range(len(measures)), ["max" if m == "max" else f"{RANKED[m]:g}" for m in measures])
         style.plain_scale(axes, "y", [value for row in mine for value in (row.published, row.value)], log=True)
         axes.set_ylabel(mine[0].unit)
     style.legend(
