@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.cloud import held, login, preparing
-from loadstone.infrastructure.cloud.chameleon import Chameleon, leases, service
-from loadstone.infrastructure.cloud.chameleon import network as networking
+from loadstone.infrastructure.cloud import held, login, pauses, preparing
+from loadstone.infrastructure.cloud.chameleon import Chameleon
 from loadstone.infrastructure.cloud.chameleon.service import OpenStack
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
@@ -28,8 +27,8 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenStack
     with openstack_cloud() as made:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(made.clouds_yaml(tmp_path)))
         monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
-        for module in (service, leases, networking):
-            monkeypatch.setattr(module, "_EVERY_S", 0.01)
+        for pause in ("_FIRST_S", "_LONGEST_S"):
+            monkeypatch.setattr(pauses, pause, 0.01)
         yield made
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from loadstone.infrastructure.base import Say
 from loadstone.infrastructure.cloud.chameleon import session
+from loadstone.infrastructure.cloud.pauses import Pauses
 from loadstone.model.errors import DeploymentError, PreflightError
 
 _STARTS_S = 900.0
-_EVERY_S = 2.0
 
 
 class Leases:
@@ -47,7 +47,7 @@ class Leases:
         }
         say(f"leasing {count} machines {node_type} until {until:%Y-%m-%d %H:%M} UTC")
         made = self._call("POST", "/leases", lease)["lease"]
-        deadline = time.monotonic() + _STARTS_S
+        deadline, pauses = time.monotonic() + _STARTS_S, Pauses()
         while made["status"] != "ACTIVE":
             if made["status"] in ("ERROR", "TERMINATED"):
                 raise PreflightError(f"the lease of {count} {node_type} could not start", session.NO_MACHINES)
@@ -55,7 +55,7 @@ class Leases:
                 raise DeploymentError(
                     f"the lease {made['name']} is {made['status']} since {_STARTS_S:g} s", "try again"
                 )
-            time.sleep(_EVERY_S)
+            pauses.wait()
             made = self._call("GET", f"/leases/{made['id']}")["lease"]
         return str(made["reservations"][0]["id"])
 

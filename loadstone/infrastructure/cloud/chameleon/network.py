@@ -8,11 +8,11 @@ from typing import Any
 from openstack import exceptions
 
 from loadstone.infrastructure.cloud.chameleon.session import explained
+from loadstone.infrastructure.cloud.pauses import Pauses
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import DeploymentError, PreflightError
 
 _DETACHED_S = 120.0
-_EVERY_S = 2.0
 
 
 class Networking:
@@ -89,7 +89,7 @@ class Networking:
         with explained("the network", self._connection):
             for address in self._addresses():
                 self._network.delete_ip(address)
-            deadline = time.monotonic() + _DETACHED_S
+            deadline, pauses = time.monotonic() + _DETACHED_S, Pauses()
             for group in list(self._network.security_groups(name=self._token)):
                 while True:
                     try:
@@ -98,7 +98,7 @@ class Networking:
                     except exceptions.ConflictException:
                         if time.monotonic() > deadline:
                             raise
-                        time.sleep(_EVERY_S)
+                        pauses.wait()
 
     def _addresses(self) -> list[Any]:
         return [each for each in self._network.ips(description=self._token) if each.description == self._token]

@@ -12,6 +12,7 @@ from loadstone.infrastructure.base import Finding, Say
 from loadstone.infrastructure.cloud.chameleon import session
 from loadstone.infrastructure.cloud.chameleon.leases import Leases
 from loadstone.infrastructure.cloud.chameleon.network import Networking
+from loadstone.infrastructure.cloud.pauses import Pauses, wait_long
 from loadstone.infrastructure.cloud.service import CloudService, Made, Size
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import DeploymentError, PreflightError
@@ -21,7 +22,6 @@ _BARE_METAL = "baremetal"
 _TAG = "loadstone"
 _BUILT_S = 3600.0
 _GONE_S = 900.0
-_EVERY_S = 2.0
 _FAILURES = 5
 """Answers in a row that are errors of the cloud, while nothing is requested but news."""
 
@@ -76,7 +76,7 @@ class OpenStack(CloudService):
         ]
 
     def remove(self) -> None:
-        deadline = time.monotonic() + _GONE_S
+        deadline, pauses = time.monotonic() + _GONE_S, Pauses()
         while servers := self._servers():
             for server in servers.values():
                 if server.task_state != "deleting":
@@ -86,7 +86,7 @@ class OpenStack(CloudService):
                 raise DeploymentError(
                     f"{', '.join(servers)} cannot be deleted", "delete them in the site's web interface, or try again"
                 )
-            time.sleep(_EVERY_S)
+            pauses.wait()
         self._networking.remove()
         with session.explained("the key", self._connection):
             self._connection.compute.delete_keypair(self.token, ignore_missing=True)
@@ -120,7 +120,7 @@ class OpenStack(CloudService):
     def _built(self, wanted: Sequence[str], say: Say) -> dict[str, Any]:
         """The servers of these names, once all run. Raises where one failed, with what the cloud says of it."""
         say(f"waiting for {len(wanted)} machines")
-        deadline = time.monotonic() + _BUILT_S
+        deadline, pauses = time.monotonic() + _BUILT_S, Pauses()
         while True:
             servers = self._servers()
             for name in wanted:
@@ -134,7 +134,7 @@ class OpenStack(CloudService):
             if time.monotonic() > deadline:
                 late = ", ".join(name for name in wanted if servers[name].status != "ACTIVE")
                 raise DeploymentError(f"{late} did not start within {_BUILT_S / 60:g} minutes", "try again")
-            time.sleep(_EVERY_S)
+            pauses.wait()
 
     def _servers(self) -> dict[str, Any]:
         """All that carry the token, by name; an answer that is the cloud's own error is waited out."""
@@ -146,7 +146,7 @@ class OpenStack(CloudService):
             except DeploymentError:
                 if failures == _FAILURES:
                     raise
-                time.sleep(_EVERY_S)
+                wait_long()
         raise AssertionError
 
     def _full(self, name: str) -> str:
