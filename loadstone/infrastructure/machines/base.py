@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines import frames
 from loadstone.infrastructure.machines.channel import Channel, OnEvent
-from loadstone.infrastructure.machines.faults import MachineLost, NodeError
+from loadstone.infrastructure.machines.faults import Attempts, MachineLost, NodeError
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.infrastructure.machines.watch import Watch
 from loadstone.model.base import Model
@@ -97,7 +97,7 @@ class Machine:
     """``name`` is what messages call it. Verbs may be called from any thread.
 
     Every verb raises NodeError where the machine refuses, MachineLost where it does not answer. After a loss the next
-    verb tries to reach it again.
+    verb tries to reach it again (``Attempts``).
     """
 
     def __init__(self, name: str, transport: Transport) -> None:
@@ -108,6 +108,7 @@ class Machine:
         self._opening = threading.Lock()
         self._channel: Channel | None = None
         self._losses: list[str] = []
+        self._attempts = Attempts()
         self._stone = ""
 
     # The way there
@@ -177,10 +178,11 @@ class Machine:
         with self._opening:
             loss = self._loss()
             if self._channel is None or loss:
-                self._stone = self._transport.deliver(stone_binary())
-                node = [self._stone, "node", *self._transport.node_options()]
-                self._transport.settle()  # an orphan could still begin what this channel is about to remove
-                self._channel = Channel(self.name, self._transport.command(node), self._transport.explain)
+                with self._attempts.next():
+                    self._stone = self._transport.deliver(stone_binary())
+                    node = [self._stone, "node", *self._transport.node_options()]
+                    self._transport.settle()  # an orphan could still begin what this channel is about to remove
+                    self._channel = Channel(self.name, self._transport.command(node), self._transport.explain)
                 self._losses += loss
             return self._channel
 
