@@ -9,7 +9,7 @@ _LONGEST_S = 2.0
 
 
 class Pauses:
-    """Short at first, as much is done at once; what takes minutes is asked for every two seconds."""
+    """Short at first, as much is done at once; where it takes minutes, one every two seconds is enough."""
 
     def __init__(self) -> None:
         self._next_s = _FIRST_S
