@@ -6,6 +6,7 @@ import json
 import os
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def deploy(own_folders: Path, tmp_path: Path) -> Iterator[Deploy]:
         pytest.skip(str(error))
     started: list[Process] = []
 
-    def start(**settings: str) -> tuple[Process, Seeder]:
+    def start(stores_only: bool = False, **settings: str) -> tuple[Process, Seeder]:
         application = catalogue.load("hotel-reservation").application
         deployment = deployed(
             application, Local(Cluster()).sketch("process", 0), f"test-hotel-{os.getpid()}", **settings
@@ -56,6 +57,8 @@ def deploy(own_folders: Path, tmp_path: Path) -> Iterator[Deploy]:
         seeder = Seeder(stone, application, process, deployment)
         process.apply(stores_only=True)
         process.ready(stores_only=True)
+        if stores_only:
+            return process, seeder
         seeder.seed()
         process.apply()
         process.ready()
@@ -134,8 +137,9 @@ def test_a_service_that_does_not_become_ready_says_why(deploy: Deploy, monkeypat
     assert expected[0] == "  its last log lines:"
 
 
-def test_seeding_that_fails_says_why(deploy: Deploy) -> None:
-    process, seeder = deploy()
+def test_seeding_that_fails_says_why(deploy: Deploy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Seeder, "_run", partialmethod(Seeder._run, more={"wait_s": 1}))  # not half a minute
+    process, seeder = deploy(stores_only=True)
     (share,) = process._shares.values()
     share.machine.stop(process._started.name, ["documents-geo-1"], "INT", 30)
     with pytest.raises(DeploymentError, match=r"seeding test-hotel-\d+ failed: stone seed: .*geo"):

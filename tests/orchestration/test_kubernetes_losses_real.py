@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -136,6 +137,12 @@ def test_the_store_s_node_vanishes_with_its_documents(user: User) -> None:
     assert found and int(found[1].replace(",", "")) > written, "what was there, and what this trial had inserted"
 
 
+def overdue(pod: dict[str, Any]) -> bool:
+    """Whether the time that its containers are given to end is over since two seconds."""
+    until = pod["metadata"].get("deletionTimestamp")
+    return until is not None and datetime.fromisoformat(until) + timedelta(seconds=2) < datetime.now(UTC)
+
+
 def test_a_pod_that_hangs_on_a_node_that_is_gone_is_removed_by_force(user: User, tmp_path: Path) -> None:
     write_documents(user)
     plan = make_plan(Document.read(user.home / "study.yaml"))
@@ -148,9 +155,12 @@ def test_a_pod_that_hangs_on_a_node_that_is_gone_is_removed_by_force(user: User,
         there[store.node].stop()
         wait(lambda: any(f"{store.node} is down" in event for event in deployed.orchestrator.events()))
         api.delete(path)
-        time.sleep(15)  # thrice the time that its containers are given
-        left = {pod["spec"]["nodeName"]: pod["metadata"] for pod in api.items(f"{path}/pods")}
-        assert "deletionTimestamp" in left[store.node], "it hangs in Terminating"
+
+        def hanging() -> list[dict[str, Any]]:
+            return [pod for pod in api.items(f"{path}/pods") if pod["spec"].get("nodeName") == store.node]
+
+        wait(lambda: all(map(overdue, hanging())))
+        assert hanging(), "it hangs in Terminating"
         deployed.remove()
         with pytest.raises(Refused, match="not found"):
             api.get(path)

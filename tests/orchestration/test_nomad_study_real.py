@@ -39,6 +39,13 @@ trial: {warmup: 1s, duration: 4s, order: sequential}
 """
 
 
+Application = Callable[[], dict[str, Any]]
+
+
+def hotel() -> dict[str, Any]:
+    return applications.patient("hotel-reservation")
+
+
 class User:
     """Runs one study in a folder of their own."""
 
@@ -110,8 +117,13 @@ def nothing_left(mark: str) -> None:
     assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
 
 
-def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
-    user = User(folder, applications.patient("hotel-reservation"), [15, 20, 25])
+@pytest.mark.parametrize(
+    ("application", "replicas"),
+    [(applications.shop, applications.SHOP), pytest.param(hotel, 22, marks=pytest.mark.long)],
+    ids=["shop", "hotel"],
+)
+def test_a_worker_that_stops_costs_one_trial(folder: Path, application: Application, replicas: int) -> None:
+    user = User(folder, application(), [15, 20, 25])
     try:
         emulated = user.when_loaded(2)
         next(host for host in emulated.hosts if host.name == "worker-2").stop()
@@ -121,7 +133,7 @@ def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
         assert "worker-2: it is down" in " ".join(second["reasons"])
         for whole in (first, third):  # on a cluster that was made anew
             audit = json.loads((whole["folder"] / "audit.json").read_text())
-            assert complete(audit, 22)
+            assert complete(audit, replicas)
             assert {row["effective"] for row in audit if row["what"] == "cpu"} == {"0.08"}
             assert {row["node"] for row in audit} == {"worker-1", "worker-2"}
             assert all(row["ok"] for row in json.loads((whole["folder"] / "checks.json").read_text()))

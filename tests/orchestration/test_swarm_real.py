@@ -44,9 +44,15 @@ def folder_of(user: User, row: dict[str, Any]) -> Path:
     return next(user.home.glob(f"results/*/*/trials/{row['trial_id']}"))
 
 
-def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goes_on(cluster_user: User) -> None:
-    hotel = {"application": "hotel-reservation"}
-    write_study(cluster_user, [10, 20, 30], cluster={"infrastructure": "namespaces", "workers": 2}, **hotel)
+@pytest.mark.parametrize(
+    ("application", "replicas"),
+    [({}, applications.SHOP), pytest.param({"application": "hotel-reservation"}, 22, marks=pytest.mark.long)],
+    ids=["shop", "hotel"],
+)
+def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goes_on(
+    cluster_user: User, application: dict[str, str], replicas: int
+) -> None:
+    write_study(cluster_user, [10, 20, 30], cluster={"infrastructure": "namespaces", "workers": 2}, **application)
     process = cluster_user.starts("run", "study.yaml")
     cluster_user.waits_until_a_trial_is_loaded(process, finished=1)
     (finished,) = cluster_user.home.glob("results/*/*/trials/*/trial.json")
@@ -61,7 +67,7 @@ def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goe
     assert finished.read_bytes() == before
     for row in (first, third):
         audit = json.loads((folder_of(cluster_user, row) / "audit.json").read_text())
-        assert complete(audit, 22)
+        assert complete(audit, replicas)
         assert all(check["ok"] for check in json.loads((folder_of(cluster_user, row) / "checks.json").read_text()))
         assert row["emulated"]
 

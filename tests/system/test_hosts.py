@@ -125,7 +125,7 @@ def test_what_hosts_lack_is_one_message_each_and_exit_code_3(user: User, three: 
     finally:
         known.write_text(right)
         three.inventory()
-    user.runs("run", "study.yaml", "--set", "load.rates=[10]")
+    user.runs("run", "study.yaml", "--set", "load.rates=[10]", "--set", "trial.duration=1s")
 
 
 def test_a_desk_that_is_killed_leaves_nothing_on_hosts_which_restore_their_tuning(user: User) -> None:
@@ -163,7 +163,7 @@ def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh
         for host in made.hosts[:2]:
             only_ssh = f"-s {made.emulated.network.client} -p tcp --syn ! --dport 22 -j REJECT"
             host.run(["iptables", "-A", "INPUT", *only_ssh.split()]).check_returncode()
-        user.runs("run", "study.yaml", "--set", "load.workers=3")
+        user.runs("run", "study.yaml", "--set", "load.workers=3", "--set", "trial.duration=2s")
         assert_answered(*user.rows())
         (trial,) = user.home.glob("results/*/*/trials/*")
         nodes = {row["node"] for row in json.loads((trial / "audit.json").read_text())}
@@ -197,7 +197,7 @@ def test_processes_on_emulated_hosts(user: User) -> None:
     write_shop(user)
     study = STUDY.replace("infrastructure: hosts, inventory: INVENTORY", "infrastructure: namespaces")
     (user.home / "study.yaml").write_text(study.replace("[10, 15, 20]", "[20]"))
-    user.runs("run", "study.yaml")
+    user.runs("run", "study.yaml", "--set", "trial.duration=2s")
     assert_answered(*user.rows())
     (trial,) = user.home.glob("results/*/*/trials/*")
     workers = {"worker-1", "worker-2", "worker-3"}

@@ -39,7 +39,8 @@ def write(user: User, orchestrator: str, rates: list[int], quiet: bool = False) 
         **({"factors": {"interference": ["off", beside]}} if quiet else {"interference": beside}),
     )
     study["load"] |= {"rates": rates}
-    study["trial"] |= {"duration": "8s"}
+    if not quiet:  # what is killed is killed in its trial
+        study["trial"] |= {"duration": "8s"}
     (user.home / "study.yaml").write_text(yaml.safe_dump(study))
     docker_clusters.require(docker_clusters.plan_of(study))
 

@@ -115,10 +115,10 @@ def test_hosts_are_prepared_once_and_a_swarm_runs_on_them(three: SshHosts, perso
 
 def runs_a_study(three: SshHosts, person: User, orchestrator: str) -> None:
     """Run one on the hosts; afterwards nothing of it is there."""
-    shop = applications.shop()
-    (person.home / "application.yaml").write_text(yaml.safe_dump(shop))
+    docstore = applications.patient("docstore")
+    (person.home / "application.yaml").write_text(yaml.safe_dump(docstore))
     cluster = {"infrastructure": "hosts", "inventory": "hosts.yaml", "workers": 2}
-    settings = {"application": "application.yaml", "resources": applications.limits(shop, cpu=0.08)}
+    settings = {"application": "application.yaml", "resources": applications.limits(docstore, cpu=0.08)}
     (person.home / "study.yaml").write_text(
         yaml.safe_dump(docker_clusters.study("prepared", orchestrator, cluster=cluster, **settings))
     )

@@ -20,6 +20,8 @@ from tests.support.users import LOADSTONE, User, descendants, end, ours, wait
 
 pytestmark = pytest.mark.system
 
+SOON_GIVEN_UP = ("--set", "load.timeout=5s", "--set", "load.slo.p99=4s")
+"""A trial with requests that are never answered lasts until the time of the last one is up."""
 COUNTS = ("completed", "late", "errors", "timeouts", "unsent", "in_flight")
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: control groups, mounts")
 
@@ -105,7 +107,7 @@ def test_ctrl_c_in_a_pipeline_removes_all_although_the_other_end_is_gone(user: U
 def test_a_program_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes_on(
     user: User, marks: list[str], named: str
 ) -> None:
-    process = user.starts("run", "study.yaml")
+    process = user.starts("run", "study.yaml", *SOON_GIVEN_UP)
     user.waits_until_a_trial_is_loaded(process, finished=1)
     [victim] = descendants(process.pid, *marks)
     victim.kill()
@@ -118,7 +120,7 @@ def test_a_program_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes
 @root
 @pytest.mark.root
 def test_a_limit_taken_away_in_a_trial_makes_it_invalid_with_wanted_and_effective(user: User) -> None:
-    process = user.starts("run", "study.yaml")
+    process = user.starts("run", "study.yaml", "--set", "load.rates=[40]")
     user.waits_until_a_trial_is_loaded(process, finished=0)
     assert unlimit("queue-1") > 0
     output, complained = process.communicate(timeout=600)

@@ -65,6 +65,9 @@ def deployments(user: User) -> list[str]:
 
 
 def test_nothing_is_left_of_a_desk_that_is_killed(four: SshHosts, person: User) -> None:
+    study, docstore = yaml.safe_load((person.home / "study.yaml").read_text()), applications.patient("docstore")
+    (person.home / "application.yaml").write_text(yaml.safe_dump(docstore))
+    (person.home / "study.yaml").write_text(yaml.safe_dump(study | {"resources": applications.limits(docstore)}))
     process = person.starts("run", "study.yaml")
     person.waits_until_a_trial_is_loaded(process, finished=0)
     groups = four.groups()
