@@ -47,7 +47,7 @@ class BreakingPoint:
     slope: Estimate
     trials: int
     episodes: tuple[Episode, ...]
-    """Trials in which the system was likely not in its usual state."""
+    """Trials in which the system was surely not in its usual state."""
     warnings: tuple[str, ...]
 
 

@@ -30,6 +30,8 @@ BEGINS, ENDS = 1 / 60, 1 / 10
 """One in four searches of twenty trials meets an episode, which lasts ten trials: two minutes of short ones."""
 LIKELY = 0.5
 """The probability from which on a trial counts as one of an episode."""
+SURE = 0.8
+"""The least that the surest trial of an episode has: below it there may have been none."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +80,12 @@ def probabilities(likelihoods: Sequence[Floats], weight: Floats) -> Floats:
 
 
 def episodes(found: Floats) -> list[Episode]:
-    """The trials that lie likelier in an episode than not, from the probabilities of their states."""
+    """The trials in a row that likely lie in an episode, one of them surely, from the probabilities of their states."""
     unusual = 1 - found[:, 0]
     episodes = []
     for likely, group in groupby(range(len(found)), key=lambda at: bool(unusual[at] > LIKELY)):
-        if likely:
-            trials = list(group)
+        trials = list(group)
+        if likely and unusual[trials].max() >= SURE:
             factor = np.exp(found[trials, 1:].sum(axis=0) @ np.log(FACTORS[1:]) / unusual[trials].sum())
             episodes.append(Episode(trials[0], trials[-1], float(unusual[trials].max()), float(factor)))
     return episodes

@@ -84,9 +84,9 @@ def test_a_trial_that_lies_alone_is_no_episode() -> None:
     assert bp.estimate(trials).episodes == ()
 
 
-def test_episodes_are_trials_in_a_row_that_are_likelier_in_one_than_not() -> None:
+def test_episodes_are_trials_in_a_row_that_are_likely_in_one_and_one_of_them_surely() -> None:
     usual, slow, both = [0.9, 0.05, 0.05, 0, 0], [0.1, 0.9, 0, 0, 0], [0.4, 0.3, 0.3, 0, 0]
-    found = episodes.episodes(np.array([usual, slow, both, usual, usual, slow]))
+    found = episodes.episodes(np.array([usual, slow, both, usual, usual, slow, usual, both, both]))
     assert [(each.first, each.last) for each in found] == [(1, 2), (5, 5)]
     assert found[0].probability == pytest.approx(0.9)
     assert found[1] == Episode(5, 5, pytest.approx(0.9), pytest.approx(0.6))
