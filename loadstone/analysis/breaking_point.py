@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from loadstone.analysis.episodes import Episode, Floats
-from loadstone.analysis.posterior import Posterior, Trials, posterior, unusual, z_scores
+from loadstone.analysis.posterior import Posterior, Trials, episodes_of, posterior, z_scores
 
 CREDIBLE = 0.95
 CAPACITY_HOLDS = 0.95
@@ -66,7 +66,7 @@ def estimate(trials: Trials, short: Trials = ()) -> BreakingPoint:
     belief = posterior(trials, short)
     point = breaking_point(belief)
     slope = _quantiles(np.log(belief.slope), belief.weight.sum(axis=0))
-    found = unusual(belief, trials)
+    found = episodes_of(belief, trials)
     apart = {at for episode in found for at in range(episode.first, episode.last + 1)}
     others = [trial for at, trial in enumerate(trials) if at not in apart]
     doubts = tuple(_doubts(trials, others, point, slope))

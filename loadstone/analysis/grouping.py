@@ -1,5 +1,7 @@
 """Rows by what they have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 

@@ -101,7 +101,7 @@ def _on_grid(log_load: Floats, log_slope: Floats, trials: Trials, short: Trials)
     return Posterior(log_load, slope, weight / weight.sum())
 
 
-def unusual(belief: Posterior, trials: Trials) -> list[Episode]:
+def episodes_of(belief: Posterior, trials: Trials) -> list[Episode]:
     """The episodes among ``trials``, which are all that ``belief`` rests on at full weight."""
     return episodes(probabilities(_by_state(belief.log_load, belief.slope, trials), belief.weight)) if trials else []
 

@@ -265,11 +265,11 @@ def _search_doubts(searched: Searched | None, precision: float) -> Iterator[str]
         yield searched.revised
     for episode in searched.episodes:
         likely = "over 99 %" if episode.probability > 0.99 else f"{100 * episode.probability:.0f} %"
-        yield f"{unusual_in_words(episode)} (probability {likely}): capacity and breaking point are of its usual state"
+        yield f"{episode_in_words(episode)} (probability {likely}): capacity and breaking point are of its usual state"
     yield from searched.result.warnings
 
 
-def unusual_in_words(episode: Episode) -> str:
+def episode_in_words(episode: Episode) -> str:
     """``in trials 30 to 41 the system sustained about 25 % less than usual``."""
     trials = f"trials {episode.first} to {episode.last}" if episode.last > episode.first else f"trial {episode.first}"
     change = f"{100 * abs(episode.factor - 1):.0f} % {'less' if episode.factor < 1 else 'more'}"

@@ -1,5 +1,7 @@
 """A load while it runs: a live view in a terminal, plain lines elsewhere; always on standard error."""
 
+from __future__ import annotations
+
 import math
 from collections import deque
 from typing import Any, Self

@@ -1,5 +1,7 @@
 """Progress for a person: a live line in a terminal, plain lines elsewhere; always on standard error."""
 
+from __future__ import annotations
+
 import time
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Child processes: each has a deadline, and instruments end when this process does, even where it is killed."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import signal

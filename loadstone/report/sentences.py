@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from loadstone.analysis import bounds, drift, summary
 from loadstone.analysis.confirmation import detectable
 from loadstone.analysis.known import all_known
-from loadstone.analysis.summary import BreakingPointRow, Searched, TreatmentSummary, unusual_in_words
+from loadstone.analysis.summary import BreakingPointRow, Searched, TreatmentSummary, episode_in_words
 from loadstone.model.base import plural
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -143,7 +143,7 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
         )
         found = drift.drift(treatment.trials)
         strayed = agreed = ""
-        times = ", ".join(unusual_in_words(episode) for episode in searched.episodes)
+        times = ", ".join(episode_in_words(episode) for episode in searched.episodes)
         apart = f"; of its usual state: {times}" if times else ""
         if searched.confirmed:
             off = format.percent(detectable(treatment.precision or 0.0))

@@ -156,7 +156,7 @@ def test_trials_of_an_unusual_time_are_a_column_of_the_table(disturbed: Path):
     ],
 )
 def test_an_episode_in_words(episode: Episode, text: str):
-    assert summary.unusual_in_words(episode) == text
+    assert summary.episode_in_words(episode) == text
 
 
 def test_each_search_is_judged_by_the_precision_that_a_factor_gave_it(searched: Path):

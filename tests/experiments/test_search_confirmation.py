@@ -91,6 +91,7 @@ def test_a_search_that_is_contradicted_at_its_last_fine_trial_ends_unconfirmed()
         padded.append(Outcome(step.load, "confirm", "not held"))
         step = next_probe(Search(precision=0.2), padded)
     assert isinstance(step, SearchResult) and not step.confirmed
+    assert verdicts(Search(precision=0.2), padded) == ["contradicted"]
 
 
 def changed(oracle: Oracle, factor: float) -> Oracle:

@@ -15,8 +15,9 @@ from pydantic import ValidationError
 
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines import frames
+from loadstone.infrastructure.machines.attempts import Attempts
 from loadstone.infrastructure.machines.channel import Channel, OnEvent
-from loadstone.infrastructure.machines.faults import Attempts, MachineLost, NodeError
+from loadstone.infrastructure.machines.faults import MachineLost, NodeError
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.infrastructure.machines.watch import Watch
 from loadstone.model.base import Model

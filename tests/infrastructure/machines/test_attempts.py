@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.infrastructure.machines import faults
-from loadstone.infrastructure.machines.faults import Attempts, MachineLost
+from loadstone.infrastructure.machines import attempts as module
+from loadstone.infrastructure.machines.attempts import Attempts
+from loadstone.infrastructure.machines.faults import MachineLost
 
 
 class Clock:
@@ -20,7 +21,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(faults, "time", made)
+    monkeypatch.setattr(module, "time", made)
     return made
 
 
