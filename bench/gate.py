@@ -24,7 +24,7 @@ from loadstone.analysis.comparison.capacities import ratio
 from loadstone.analysis.comparison.measured import Key
 from loadstone.analysis.comparison.tables import Sides, effect_rows
 from loadstone.analysis.gate import Answer, answer, regressions
-from loadstone.analysis.posterior import Posterior, TrialOutcome, posterior
+from loadstone.analysis.posterior import Posterior, posterior
 from loadstone.analysis.statistics import Endpoint, compare
 from loadstone.experiments.search import Search, SearchResult
 
@@ -79,7 +79,7 @@ def _searched(factor: float, between: float, rng: np.random.Generator) -> list[P
 
 
 def _posterior(search: SimulatedSearch) -> Posterior:
-    trials = [(each.phase, TrialOutcome(each.load, each.verdict == "held")) for each in search.history]
+    trials = [(each.phase, each.evidence) for each in search.history]
     short = [trial for phase, trial in trials if phase == "bracket"]
     return posterior([trial for phase, trial in trials if phase != "bracket"], short)
 

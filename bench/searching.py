@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench import queueing
 from loadstone.analysis.confirmation import Confirmation, rounds
-from loadstone.analysis.posterior import TrialOutcome
 from loadstone.experiments.next_trial import NextTrial, Outcome, readable
 from loadstone.experiments.search import Search, SearchFailed, SearchResult, expected_trials, next_probe
 
@@ -19,6 +19,9 @@ BIAS, NOISE, FIXED = 0.1, 0.02, 0.02
 """Errors of a hint: a search's own bias (+-20 % in 95 % of them), a trial's noise, and CPU that no request uses."""
 ABSENT, WILD = 0.1, 0.05
 """Shares of searches without hints, and with hints that are off by a factor of 3, up or down, from trial to trial."""
+
+REFERENCE_MS, TIMING = 3.0, 0.03
+"""The usual time of a computation, and its relative error in a trial."""
 
 SLOW_TRIALS, SLOW_FROM = 12, 40
 """A bad minute or two of a machine, as beside another guest of its host."""
@@ -75,6 +78,16 @@ class World:
     shape: queueing.Shape = "normal"
     slow: float = 1.0
     """The speed of the machine in ``SLOW_TRIALS`` in a row, which begin anywhere in the first ``SLOW_FROM``."""
+    timed: Literal["not", "as fast", "apart"] = "not"
+    """How a computation that is timed during each trial depends on the server's speed, if it is; ``apart``: it strays
+    as far, and has nothing to do with it."""
+
+    def reference_ms(self, speed: float, rng: np.random.Generator) -> float | None:
+        """The time of the computation in a trial in which the server has this speed."""
+        if self.timed == "not":
+            return None
+        seen = speed if self.timed == "as fast" else np.exp(rng.normal(0, self.spread))
+        return float(REFERENCE_MS / seen * np.exp(rng.normal(0, TIMING)))
 
 
 def finish(searches: list[SimulatedSearch], world: World, rng: np.random.Generator) -> None:
@@ -117,7 +130,7 @@ def contradicted(search: SimulatedSearch) -> bool:
 
 def judged_of(search: SimulatedSearch) -> Confirmation | None:
     """The verdict of the first confirmation of a search; None where there is none."""
-    found = rounds((outcome.phase, TrialOutcome(outcome.load, outcome.verdict == "held")) for outcome in search.history)
+    found = rounds((outcome.phase, outcome.evidence) for outcome in search.history)
     return found[0].judge(search.settings.precision) if found else None
 
 
@@ -147,7 +160,8 @@ def _run(
             search.speed = float(fast)
             # A trial that was stopped has no throughput, so it does not measure the CPU of its load.
             hint = _hint(search.bias, probe.load, factor * search.speed * world.server.nominal, rng) if ok else None
-            search.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint))
+            timed = world.reference_ms(search.speed, rng)
+            search.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint, timed))
             search.spent += length_s + OVERHEAD_S
             search.unaborted += seconds + OVERHEAD_S
 

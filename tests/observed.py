@@ -29,6 +29,8 @@ POWER = {"package-0": (28.0, 60.0), "package-0/core": (9.0, 48.0), "package-0/dr
 """Watts of an idle node, and what full load adds."""
 MEMORY = {"free": 20e9, "buffers": 1e9, "cached": 4e9, "slab": 5e8, "page_tables": 1e8, "swap_cached": 1e7}
 """Parts of a node's 32 GB."""
+REFERENCE_MS = {"worker-1": 3.5, "client": 6.0}
+"""The time of the reference loop; 2.5 ms on other nodes."""
 ABSENT = {"cstate": "no /sys/devices/system/cpu/cpu0/cpuidle", "power": "no /sys/class/powercap"}
 
 
@@ -162,6 +164,8 @@ def kernel(node: str, cpus: list[int], load: float) -> Iterator[Reading]:
         for mode in ("iowait", "steal"):
             yield node, f"cpu:{cpu}", f"cpu_{mode}_seconds_total", 3.0, 0.005
         yield node, f"cpu:{cpu}", "frequency_hertz", 2.2e9, 0.0
+    yield node, "node", "reference_seconds_total", 1.0, 0.4 * REFERENCE_MS.get(node, 2.5) / 1000
+    yield node, "node", "reference_loops_total", 400.0, 0.4
     yield node, "node", "memory_total_bytes", 32e9, 0.0
     yield node, "node", "memory_available_bytes", 26e9 - 2e9 * load, 0.0
     yield node, "node", "memory_user_bytes", 3e9, 0.0

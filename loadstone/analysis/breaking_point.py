@@ -5,7 +5,7 @@ The posterior that these are read from is in ``posterior.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from loadstone.analysis.episodes import Episode, Floats
 from loadstone.analysis.posterior import Posterior, Trials, episodes_of, posterior, z_scores
+from loadstone.analysis.trial_outcome import SPOILS, CountedTrial, TrialOutcome
 
 CREDIBLE = 0.95
 CAPACITY_HOLDS = 0.95
@@ -20,6 +21,9 @@ CAPACITY_HOLDS = 0.95
 
 NOISY = 0.08
 """Above this slope the capacity lies more than 13 % below the breaking point, which is worth a warning."""
+
+FAR = 1.1
+"""By how much the machine's speed must change what the system sustains to be named: as much as a search can tell."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,21 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Influence:
+    """What the machine did to a trial, as it was observed during it."""
+
+    speed: float
+    """What the system sustained for the machine's speed, relative to what it usually does: 0.8 is a fifth less."""
+    spoilt: bool
+    """Whether others took so much of the processors' time that it may have failed for that alone."""
+
+    @property
+    def notable(self) -> bool:
+        """Whether it is worth a word."""
+        return self.spoilt or not 1 / FAR < self.speed < FAR
+
+
+@dataclass(frozen=True)
 class BreakingPoint:
     """An estimate from trials: loads in requests/s, the slope relative to the load."""
 
@@ -48,6 +67,10 @@ class BreakingPoint:
     trials: int
     episodes: tuple[Episode, ...]
     """Trials in which the system was surely not in its usual state."""
+    influences: tuple[Influence, ...]
+    """What the machine did to each trial."""
+    follows: float | None
+    """How it depends on the speed: 0 not at all, 1 in proportion; None where the speed was not timed."""
     warnings: tuple[str, ...]
 
 
@@ -68,9 +91,21 @@ def estimate(trials: Trials, short: Trials = ()) -> BreakingPoint:
     slope = _quantiles(np.log(belief.slope), belief.weight.sum(axis=0))
     found = episodes_of(belief, trials)
     apart = {at for episode in found for at in range(episode.first, episode.last + 1)}
-    others = [trial for at, trial in enumerate(trials) if at not in apart]
-    doubts = tuple(_doubts(trials, others, point, slope))
-    return BreakingPoint(point, capacity(belief), slope, len(trials), tuple(found), doubts)
+    counted = belief.usual.counted(trials, belief.follows)
+    influences = tuple(
+        Influence(trial.load / usual.load, usual.spoilt) for trial, usual in zip(trials, counted, strict=True)
+    )
+    others = [(trials[at], usual) for at, usual in enumerate(counted) if at not in apart and not usual.spoilt]
+    return BreakingPoint(
+        breaking_point=point,
+        capacity=capacity(belief),
+        slope=slope,
+        trials=len(trials),
+        episodes=tuple(found),
+        influences=influences,
+        follows=belief.follows if belief.usual.reference_ms is not None else None,
+        warnings=(*_machine_doubts(influences), *_doubts(trials, others, point, slope)),
+    )
 
 
 def breaking_point(belief: Posterior) -> Estimate:
@@ -101,11 +136,27 @@ def hold_band(belief: Posterior, loads: Iterable[float]) -> Band:
     return Band(chosen, median, low, high)
 
 
-def _doubts(trials: Trials, usual: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
-    """``usual``: the trials in no episode."""
-    outcomes = [(trial[0], trial[1]) for trial in trials]
-    held = sorted(load for load, ok in outcomes if ok)
-    broke = sorted(load for load, ok in outcomes if not ok)
+def _machine_doubts(influences: Sequence[Influence]) -> Iterable[str]:
+    speeds = [each.speed for each in influences]
+    if not 1 / FAR < min(speeds, default=1.0) <= max(speeds, default=1.0) < FAR:
+        low, high = (f"{abs(end - 1):.0%} {'less' if end < 1 else 'more'}" for end in (min(speeds), max(speeds)))
+        yield (
+            f"the machine was not as fast in each trial: for that alone the system sustained from {low} to {high} than "
+            "usual; capacity and breaking point are at its usual speed"
+        )
+    if spoilt := sum(each.spoilt for each in influences):
+        yield (
+            f"a hypervisor gave {SPOILS:.0%} more of the processors' time to others than usual in {spoilt} of "
+            f"{len(influences)} trials: that these did not hold counts little"
+        )
+
+
+def _doubts(
+    trials: Trials, others: Iterable[tuple[TrialOutcome, CountedTrial]], point: Estimate, slope: Estimate
+) -> Iterable[str]:
+    """``others``: the trials that nothing disturbed, each with what it counts as."""
+    held = sorted(trial.load for trial in trials if trial.held)
+    broke = sorted(trial.load for trial in trials if not trial.held)
     if not broke:
         most = max(held, default=0)
         yield f"every full trial held, so the breaking point has no upper bound above {most:g}/s"
@@ -116,8 +167,8 @@ def _doubts(trials: Trials, usual: Trials, point: Estimate, slope: Estimate) -> 
         far = ndtri(CAPACITY_HOLDS) * slope.value
         differ = f"equal trials differ by {slope.value:.0%} from run to run"
         yield f"{differ}: the capacity lies {far:.0%} below the breaking point"
-    for load, ok in sorted({(trial[0], trial[1]) for trial in usual}):
-        z = (1 - load / point.value) / slope.value
+    for (load, ok), usual in sorted({(trial[:2], usual.load) for trial, usual in others}):
+        z = (1 - usual / point.value) / slope.value
         chance = float(ndtr(z if ok else -z))
         if chance < 0.01:
             verb = "held" if ok else "did not hold"

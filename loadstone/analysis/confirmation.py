@@ -17,7 +17,8 @@ from typing import Literal
 import numpy as np
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.posterior import Posterior, TrialOutcome, Trials, posterior
+from loadstone.analysis.posterior import Posterior, Trials, posterior
+from loadstone.analysis.trial_outcome import TrialOutcome
 from loadstone.model.trial import Phase
 
 PRECISIONS_OFF = 3.0
@@ -150,10 +151,10 @@ def revised(found: Sequence[Round]) -> str:
 
 
 def _seen(fresh: Trials) -> str:
-    loads = ", ".join(_at(load, fresh) for load in sorted({trial[0] for trial in fresh}))
+    loads = ", ".join(_at(load, fresh) for load in sorted({trial.load for trial in fresh}))
     return f"{len(fresh)} fresh {'trial' if len(fresh) == 1 else 'trials'} ({loads})"
 
 
 def _at(load: float, fresh: Trials) -> str:
-    held = [trial[1] for trial in fresh if trial[0] == load]
+    held = [trial.held for trial in fresh if trial.load == load]
     return f"{sum(held)} of {len(held)} held at {load:.4g}/s"

@@ -31,13 +31,15 @@ class Drift:
 
 
 class SpeedReading(TableRow, name="reference"):
-    """How long the same computation took before and after a trial's load, and the running median of three trials."""
+    """How long the same computation took before, after and during a trial's load, and the running median of three
+    trials, which the times during it have no part in: those are of the nodes, and so of their environments."""
 
     trial_id: str
     treatment: str
     order: int
     before_ms: float | None
     after_ms: float | None
+    during_ms: float | None
     smoothed_ms: float
 
 
@@ -52,6 +54,7 @@ def course(trials: Iterable[TrialRow]) -> list[SpeedReading]:
             order=row.order,
             before_ms=row.reference_before_ms,
             after_ms=row.reference_after_ms,
+            during_ms=row.reference_during_ms,
             smoothed_ms=median(shortest[max(place - 1, 0) : place + 2]),
         )
         for place, (row, _) in enumerate(found)

@@ -11,9 +11,9 @@ from typing import Literal
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import FULL, Verdict, detectable, in_words, revised, rounds, together
 from loadstone.analysis.episodes import Episode
-from loadstone.analysis.posterior import TrialOutcome
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
+from loadstone.analysis.trial_outcome import TrialOutcome
 from loadstone.model.load import Capacity
 from loadstone.model.records.run_files import PlannedTreatment, StudyFile
 from loadstone.model.records.trial_row import TrialRow
@@ -44,6 +44,8 @@ class Searched:
     """How fresh trials contradicted earlier estimates; empty where none did."""
     episodes: tuple[Episode, ...]
     """When the system was likely not in its usual state, which the estimate is of; trials by their ``order``."""
+    influenced: frozenset[str]
+    """The ids of trials to which the machine did something notable."""
     evidence: tuple[str, ...]
     """Trials that the estimate counts at full weight."""
     bracket: tuple[str, ...]
@@ -56,9 +58,10 @@ class Searched:
         """Whether the fresh trials agreed; None until they are complete, or where they are undecided."""
         return {"confirmed": True, "contradicted": False}.get(self.confirmation or "")
 
-    def in_episode(self, row: TrialRow) -> bool:
-        """Whether the system was likely not in its usual state in this trial."""
-        return any(episode.first <= row.order <= episode.last for episode in self.episodes)
+    def unusual(self, row: TrialRow) -> bool:
+        """Whether the system was likely not in its usual state in this trial, or the machine was not."""
+        apart = any(episode.first <= row.order <= episode.last for episode in self.episodes)
+        return apart or row.trial_id in self.influenced
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,7 @@ def search_trials(rows: Sequence[TrialRow]) -> tuple[list[TrialOutcome], list[Tr
 
 
 def _evidence(row: TrialRow) -> TrialOutcome:
-    return TrialOutcome(row.rate, row.verdict == "held")
+    return TrialOutcome(row.rate, row.verdict == "held", row.reference_during_ms, row.steal_share)
 
 
 def _each_search(rows: Sequence[TrialRow], precision: float) -> tuple[Searched, ...]:
@@ -220,6 +223,11 @@ def _search(rows: Sequence[TrialRow], precision: float) -> Searched:
         episodes=tuple(
             replace(episode, first=counted[episode.first].order, last=counted[episode.last].order)
             for episode in (result.episodes if result is not None else ())
+        ),
+        influenced=frozenset(
+            row.trial_id
+            for row, influence in zip(counted, result.influences if result is not None else (), strict=False)
+            if influence.notable
         ),
         evidence=tuple(row.trial_id for row in counted),
         bracket=tuple(row.trial_id for row in valid if row.phase == "bracket"),
@@ -320,6 +328,8 @@ class BreakingPointRow(TableRow, name="breaking_points"):
     episodes: str = ""
     """Trials in which the system was likely not in its usual state, which the estimates are of, with what it sustained
     then relative to that: ``30-41: 0.75``."""
+    speed_exponent: float | None = None
+    """How the limit depends on the machine's speed, as timed during the trials: 0 not at all, 1 in proportion."""
     evidence: str
     """The ids of the trials that count at full weight."""
 
@@ -353,6 +363,7 @@ def _search_row(treatment: TreatmentSummary, searched: Searched) -> BreakingPoin
         bracket_trials=len(searched.bracket),
         confirmed=searched.confirmed,
         off_share=round(detectable(treatment.precision or 0.0), 6) if searched.confirmation is not None else None,
+        speed_exponent=searched.result.follows if searched.result is not None else None,
         episodes=", ".join(f"{each.first}-{each.last}: {each.factor:.2g}" for each in searched.episodes),
         evidence=" ".join(searched.evidence),
         **values,

@@ -45,9 +45,9 @@ def step(
         return "bracket", start
     if len(short) > HINTED:
         hint = None
-    loads = [trial[0] for trial in short]
-    held = max((trial[0] for trial in short if trial[1]), default=None)
-    broke = min((trial[0] for trial in short if not trial[1]), default=None)
+    loads = [trial.load for trial in short]
+    held = max((trial.load for trial in short if trial.held), default=None)
+    broke = min((trial.load for trial in short if not trial.held), default=None)
     lowest, highest = bounds
     if held is not None and broke is not None:
         return ("bracket", _between(held, broke, hint)) if broke / held > CLOSE else None

@@ -108,5 +108,6 @@ def _record(file: Path) -> FinishedTrial:
     row, problem = trial_files.row(file.parent)
     if row is None:
         raise InputError(f"{file} is damaged ({problem}); move its folder away to have the trial run again")
-    outcome = Outcome(row.rate, cast(Phase, row.phase), row.verdict, row.cpu_capacity)
+    phase = cast(Phase, row.phase)
+    outcome = Outcome(row.rate, phase, row.verdict, row.cpu_capacity, row.reference_during_ms, row.steal_share)
     return FinishedTrial(row.trial_id, row.treatment_id, row.repetition, outcome, row)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from loadstone.analysis.trial_outcome import TrialOutcome
 from loadstone.model.records.trial_row import TrialVerdict
 from loadstone.model.trial import Phase
 
@@ -28,6 +29,15 @@ class Outcome:
     verdict: TrialVerdict
     hint: float | None = None
     """The load in requests/s at which the busiest service would have used all of its CPU; None where nothing says."""
+    reference_ms: float | None = None
+    """How long the same computation took during it; None where none was timed."""
+    stolen: float | None = None
+    """The share of processor time that a hypervisor gave to others; None where it was not recorded."""
+
+    @property
+    def evidence(self) -> TrialOutcome:
+        """What a valid trial says of the breaking point."""
+        return TrialOutcome(self.load, self.verdict == "held", self.reference_ms, self.stolen)
 
 
 def readable(load: float) -> float:

@@ -48,6 +48,7 @@ def make_row(
         **(_traced(measured.observed) if measured.observed is not None else {}),
         "reference_before_ms": measured.reference_ms[0],
         "reference_after_ms": measured.reference_ms[1],
+        "reference_during_ms": measured.machine.reference_ms,
         "cpu_capacity": measured.cpu_capacity,
         "verdict": verdict.verdict,
         "reasons": list(verdict.reasons),
@@ -57,7 +58,7 @@ def make_row(
         "environment": measured.environment,
         "accelerator": guest.accelerator if guest is not None else None,
         "nested": guest.nested if guest is not None else None,
-        "steal_share": measured.steal_share,
+        "steal_share": measured.machine.steal_share,
         "documents": settings.documents if keeps_documents else None,
     }
     return TrialRow.model_validate(row)

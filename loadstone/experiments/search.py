@@ -18,7 +18,8 @@ from itertools import takewhile
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import FULL, Confirmation, Round, confirmation, rounds
-from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, TrialOutcome, posterior
+from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, posterior
+from loadstone.analysis.trial_outcome import TrialOutcome
 from loadstone.experiments import bracketing
 from loadstone.experiments.bracketing import SearchFailed
 from loadstone.experiments.next_trial import NextTrial, Outcome, invalid_in_a_row, readable
@@ -115,7 +116,7 @@ def _sort(search: Search, history: Sequence[Outcome]) -> _Seen:
         if outcome.phase not in ("bracket", *FULL):
             raise ValueError(f"a search has no trial of phase {outcome.phase!r}")
     valid = [outcome for outcome in history if outcome.verdict != "invalid"]
-    trials = [(outcome.phase, TrialOutcome(outcome.load, outcome.verdict == "held")) for outcome in valid]
+    trials = [(outcome.phase, outcome.evidence) for outcome in valid]
     full = [phase for phase, _ in trials if phase != "bracket"]
     return _Seen(
         search.precision,

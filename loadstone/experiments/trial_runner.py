@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from loadstone.analysis.known import mean_of_all
-from loadstone.analysis.metrics.steal import stolen
+from loadstone.analysis.metrics.machine import NOT_RECORDED, MachineState, machine_state
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
 from loadstone.applications.seeding import Counts
@@ -47,9 +47,7 @@ class Measured:
     """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
     environment: str | None = None
     """What its replicas ran in, as the audit found it; None where nothing was deployed."""
-    steal_share: float | None = None
-    """The share of processor time that a hypervisor gave to others, on the node that lost most; None where it is not
-    recorded."""
+    machine: MachineState = NOT_RECORDED
 
 
 _WAIT_S = 3.0
@@ -137,7 +135,7 @@ class TrialRunner:
             observed,
             reference,
             capacity,
-            steal_share=stolen(folder, observed, stopped_s),
+            machine=machine_state(folder, observed, stopped_s),
         )
 
     def _lost(self, before: Counts, deployed: Deployed, summary: TrialSummary) -> list[str]:

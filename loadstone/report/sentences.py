@@ -145,6 +145,7 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
         strayed = agreed = ""
         times = ", ".join(episode_in_words(episode) for episode in searched.episodes)
         apart = f"; of its usual state: {times}" if times else ""
+        usual = " while the machine is as it usually was" if searched.influenced else ""
         if searched.confirmed:
             off = format.percent(detectable(treatment.precision or 0.0))
             agreed = f" Fresh trials confirm that it is not {off} off."
@@ -152,7 +153,7 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
             strayed = f", while the machine's speed drifted by {format.percent(found.size)}"
         return (
             f"has a capacity of **{capacity[0]}** {capacity[1]}: 95 % of trials hold {slo(content)} "
-            f"there. At {point[0]} {point[1]}, its breaking point, only half of them do "
+            f"there{usual}. At {point[0]} {point[1]}, its breaking point, only half of them do "
             f"(95 % intervals; from {trials}{strayed}{apart}).{agreed}"
         )
     low, high = format.rate(searched.low), format.rate(searched.high)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
+from itertools import starmap
 from statistics import NormalDist
 
 import numpy as np
@@ -13,10 +15,15 @@ from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import posterior as grid
 from loadstone.analysis.episodes import FACTORS
 from loadstone.analysis.posterior import posterior
+from loadstone.analysis.trial_outcome import TrialOutcome
 from tests.analysis.chains import chance
 
 LOADS = st.floats(1.0, 1e5).map(lambda x: float(f"{x:.3g}"))
 TRIALS = st.lists(st.tuples(LOADS, st.booleans()), min_size=1, max_size=25)
+
+
+def estimate(trials: Iterable[tuple[float, bool]], short: Iterable[tuple[float, bool]] = ()) -> bp.BreakingPoint:
+    return bp.estimate(list(starmap(TrialOutcome, trials)), list(starmap(TrialOutcome, short)))
 
 
 def experiment(true: float, slope: float, count: int, seed: int, offset: float = 0.7) -> list[tuple[float, bool]]:
@@ -29,7 +36,7 @@ def experiment(true: float, slope: float, count: int, seed: int, offset: float =
 def test_a_clean_step_is_found_between_its_loads() -> None:
     loads = (300.0, 700.0, 400.0, 600.0, 450.0, 550.0, 480.0, 520.0, 490.0, 510.0, 485.0, 515.0)
     trials = [(load, load < 500) for load in loads]
-    result = bp.estimate(trials)
+    result = estimate(trials)
     assert 485 < result.breaking_point.value < 515
     assert 440 < result.breaking_point.low < result.breaking_point.value < result.breaking_point.high < 560
     assert result.warnings == ()
@@ -57,14 +64,14 @@ def test_the_posterior_is_what_brute_force_says() -> None:
         mass += weight * math.exp(-0.5 * ((s - math.log(grid.SLOPE_MEDIAN)) / grid.SLOPE_SPREAD) ** 2)
     shares = np.cumsum(mass)
     expected = [math.exp(np.interp(q, shares / shares[-1], points)) for q in (0.025, 0.5, 0.975)]
-    result = bp.estimate(trials).breaking_point
+    result = estimate(trials).breaking_point
     assert [result.low, result.value, result.high] == pytest.approx(expected, rel=0.005)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     points, capacities = 0, 0
     for seed in range(100):
-        result = bp.estimate(experiment(1000, 0.04, 16, seed))
+        result = estimate(experiment(1000, 0.04, 16, seed))
         points += result.breaking_point.low <= 1000 <= result.breaking_point.high
         capacity = 1000 * (1 - 1.6449 * 0.04)
         capacities += result.capacity.low <= capacity <= result.capacity.high
@@ -74,8 +81,8 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
 
 def test_a_noisy_system_has_a_wide_slope_and_says_so() -> None:
     loads = [1000 * math.exp(step / 20) for step in range(-6, 7)]
-    quiet = bp.estimate([(load, load < 1000) for load in loads])
-    noisy = bp.estimate([(load, (index + turn) % 3 > 0) for index, load in enumerate(loads) for turn in range(3)])
+    quiet = estimate([(load, load < 1000) for load in loads])
+    noisy = estimate([(load, (index + turn) % 3 > 0) for index, load in enumerate(loads) for turn in range(3)])
     assert quiet.slope.value < 0.04 < bp.NOISY < noisy.slope.value
     assert not any("run to run" in warning for warning in quiet.warnings)
     assert any("run to run" in warning for warning in noisy.warnings)
@@ -84,11 +91,11 @@ def test_a_noisy_system_has_a_wide_slope_and_says_so() -> None:
 @given(TRIALS)
 @settings(max_examples=60, deadline=None)
 def test_estimates_are_ordered_and_finite_whatever_the_trials(trials: list[tuple[float, bool]]) -> None:
-    result = bp.estimate(trials)
+    result = estimate(trials)
     for e in (result.breaking_point, result.capacity, result.slope):
         assert 0 < e.low <= e.value <= e.high < math.inf
     assert result.capacity.value < result.breaking_point.value
-    belief = posterior(trials)
+    belief = posterior(list(starmap(TrialOutcome, trials)))
     assert belief.weight.sum() == pytest.approx(1)
     assert (belief.weight >= 0).all()
 
@@ -96,14 +103,14 @@ def test_estimates_are_ordered_and_finite_whatever_the_trials(trials: list[tuple
 @given(st.lists(st.tuples(LOADS, st.booleans()), min_size=1, max_size=8), st.floats(0.01, 100))
 @settings(max_examples=30, deadline=None)
 def test_the_unit_of_load_does_not_matter(trials: list[tuple[float, bool]], factor: float) -> None:
-    result = bp.estimate(trials).breaking_point
-    scaled = bp.estimate([(load * factor, held) for load, held in trials]).breaking_point
+    result = estimate(trials).breaking_point
+    scaled = estimate([(load * factor, held) for load, held in trials]).breaking_point
     assert scaled.value == pytest.approx(result.value * factor, rel=0.01)
 
 
 def test_one_lie_among_many_trials_moves_little_and_is_named() -> None:
     trials = [(load, load < 500) for load in np.linspace(400, 600, 20)]
-    honest, fooled = bp.estimate(trials), bp.estimate([*trials, (900.0, True)])
+    honest, fooled = estimate(trials), estimate([*trials, (900.0, True)])
     assert fooled.breaking_point.value == pytest.approx(honest.breaking_point.value, rel=0.02)
     assert any("900/s held" in warning for warning in fooled.warnings)
 
@@ -111,34 +118,34 @@ def test_one_lie_among_many_trials_moves_little_and_is_named() -> None:
 def test_short_trials_shape_only_the_prior() -> None:
     short = [(400.0, True), (800.0, False)]
     trials = [(load, load < 1000) for load in np.linspace(850, 1150, 14)]  # the bracket lied
-    assert bp.estimate(trials, short).breaking_point.value == pytest.approx(1000, rel=0.03)
-    alone = bp.breaking_point(posterior([], short))
+    assert estimate(trials, short).breaking_point.value == pytest.approx(1000, rel=0.03)
+    alone = bp.breaking_point(posterior([], list(starmap(TrialOutcome, short))))
     assert 130 < alone.low < 450 < alone.value < 700 < alone.high < 2500
 
 
 def test_a_short_trial_at_the_edge_says_less_than_a_full_one() -> None:
     trials = [(480.0, True), (520.0, False)]
-    full = bp.estimate([*trials, (500.0, True)]).breaking_point
-    short = bp.estimate(trials, [(500.0, True)]).breaking_point
-    neither = bp.estimate(trials).breaking_point
+    full = estimate([*trials, (500.0, True)]).breaking_point
+    short = estimate(trials, [(500.0, True)]).breaking_point
+    neither = estimate(trials).breaking_point
     assert neither.value < short.value < full.value
 
 
 @pytest.mark.parametrize("held", [True, False])
 def test_outcomes_of_one_kind_give_a_bound_and_a_warning(held: bool) -> None:
-    result = bp.estimate([(100.0, held), (200.0, held)])
+    result = estimate([(100.0, held), (200.0, held)])
     assert ("above 200/s" if held else "below 100/s") in result.warnings[0]
     assert (result.breaking_point.high > 400) if held else (result.breaking_point.low < 50)
 
 
 def test_a_bound_is_not_claimed_that_the_interval_crosses() -> None:
-    result = bp.estimate([(561.0, False)], [(400.0, True), (566.0, True), (617.0, False)])
+    result = estimate([(561.0, False)], [(400.0, True), (566.0, True), (617.0, False)])
     assert result.breaking_point.high > 561
     assert result.warnings[0] == "no full trial held, so the breaking point has no lower bound below 561/s"
 
 
 def test_the_band_falls_with_load_and_holds_its_median() -> None:
-    belief = posterior(experiment(1000, 0.04, 20, 3))
+    belief = posterior(list(starmap(TrialOutcome, experiment(1000, 0.04, 20, 3))))
     band = bp.hold_band(belief, np.linspace(800, 1200, 21))
     assert all(a >= b for a, b in itertools.pairwise(band.median))
     assert all(low <= mid <= high for low, mid, high in zip(band.low, band.median, band.high, strict=True))
@@ -151,16 +158,16 @@ def test_the_band_falls_with_load_and_holds_its_median() -> None:
 @pytest.mark.parametrize("load", [0.0, -1.0, math.nan, math.inf])
 def test_a_load_that_is_none_is_refused(load: float) -> None:
     with pytest.raises(ValueError, match="not a positive number"):
-        bp.estimate([(load, True)])
+        estimate([(load, True)])
 
 
 def test_no_trial_is_refused() -> None:
     with pytest.raises(ValueError, match="no trial"):
-        bp.estimate([])
+        estimate([])
 
 
 def test_a_few_trials_that_agree_do_not_show_that_equal_ones_differ_little() -> None:
     """So do coin flips in one of 70 orders: searches that ended here were wrong where equal trials differ by 20 %."""
-    result = bp.estimate([(970.0, True)] * 4 + [(1030.0, False)] * 4, [(800.0, True), (1200.0, False)])
+    result = estimate([(970.0, True)] * 4 + [(1030.0, False)] * 4, [(800.0, True), (1200.0, False)])
     assert result.capacity.precision > 0.10
     assert result.slope.high > 0.15

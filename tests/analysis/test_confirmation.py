@@ -9,30 +9,31 @@ from scipy.special import ndtr
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import confirmation as fresh
 from loadstone.analysis.posterior import LAPSE, Posterior, posterior
+from loadstone.analysis.trial_outcome import UNTIMED, TrialOutcome, UsualMachine
 
 
 def known(point: float, slope: float) -> Posterior:
     """A posterior without any doubt."""
-    return Posterior(np.log([point]), np.array([slope]), np.ones((1, 1)))
+    return Posterior(np.log([point]), np.array([slope]), UNTIMED, np.ones((1, 1, 1)), UsualMachine(None, 0.0, 0.0))
 
 
 def learnt(seed: int, slope: float) -> Posterior:
     """What 24 trials of a system that breaks at 1000 requests/s say."""
     rng = np.random.default_rng(seed)
     loads = 1000 * np.exp(slope * np.tile([-1.5, 1.2], 12))
-    return posterior([(float(x), bool(1000 * (1 + slope * rng.normal()) > x)) for x in loads])
+    return posterior([TrialOutcome(float(x), bool(1000 * (1 + slope * rng.normal()) > x)) for x in loads])
 
 
 def judge(belief: Posterior, true: float, slope: float, seed: int, precision: float = 0.05) -> fresh.Confirmation:
     """The confirmation of ``belief``, run to its end on a system that breaks at ``true``."""
-    rng, trials = np.random.default_rng([seed, 1]), list[tuple[float, bool]]()
+    rng, trials = np.random.default_rng([seed, 1]), list[TrialOutcome]()
     while (judged := fresh.confirmation(belief, trials, precision)).verdict is None:
-        trials.append((judged.load, bool(true * (1 + slope * rng.normal()) > judged.load)))
+        trials.append(TrialOutcome(judged.load, bool(true * (1 + slope * rng.normal()) > judged.load)))
     return judged
 
 
 def test_odds_are_those_of_the_probabilities() -> None:
-    judged = fresh.confirmation(known(1000, 0.05), [(940.0, False)], 0.05)
+    judged = fresh.confirmation(known(1000, 0.05), [TrialOutcome(940.0, False)], 0.05)
 
     def fails(point: float) -> float:
         z = (1 - 940 / point) / 0.05
@@ -54,7 +55,7 @@ def test_and_midway_to_the_other_claim_where_they_differ_much() -> None:
 
 
 def test_one_unlikely_outcome_does_not_contradict() -> None:
-    assert fresh.confirmation(known(1000, 0.05), [(930.0, False)], 0.05).verdict is None
+    assert fresh.confirmation(known(1000, 0.05), [TrialOutcome(930.0, False)], 0.05).verdict is None
 
 
 def test_right_estimates_are_seldom_contradicted_and_wrong_ones_mostly() -> None:
@@ -82,14 +83,14 @@ def test_a_rough_estimate_is_confirmed_where_a_precise_one_could_not_be() -> Non
 
 
 def test_what_is_uncertain_is_undecided() -> None:
-    alternating = [(1000.0, index % 2 == 0) for index in range(fresh.MOST)]
+    alternating = [TrialOutcome(1000.0, index % 2 == 0) for index in range(fresh.MOST)]
     judged = fresh.confirmation(known(1000, 0.3), alternating, 0.05)
     assert judged.verdict == "undecided"
     assert "24 fresh trials (12 of 24 held at 1000/s) neither confirm" in fresh.in_words(judged, alternating)
 
 
 def test_a_contradiction_is_put_in_words() -> None:
-    trials = [(930.0, False)] * 3
+    trials = [TrialOutcome(930.0, False)] * 3
     expected = fresh.in_words(fresh.confirmation(known(1000, 0.05), trials, 0.05), trials)
     assert expected.startswith("contradicted by 3 fresh trials (0 of 3 held at 930/s): these are ")
     assert "if the system sustains 15% less" in expected

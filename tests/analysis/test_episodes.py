@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import episodes
 from loadstone.analysis.episodes import FACTORS, Episode, Floats
-from loadstone.analysis.posterior import TrialOutcome
+from loadstone.analysis.trial_outcome import TrialOutcome
 from tests.analysis.chains import chance
 
 STATES = range(len(FACTORS))

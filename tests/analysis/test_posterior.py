@@ -10,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.posterior import TrialOutcome, posterior
+from loadstone.analysis.posterior import posterior
+from loadstone.analysis.trial_outcome import TrialOutcome
 
 LOADS = st.floats(1.0, 1e5).map(lambda x: float(f"{x:.3g}"))
-TRIALS = st.lists(st.builds(TrialOutcome, LOADS, st.booleans()), min_size=1, max_size=20)
+TIMES = st.none() | st.floats(10.0, 1000.0)
+TRIALS = st.lists(
+    st.builds(TrialOutcome, LOADS, st.booleans(), TIMES, st.none() | st.floats(0.0, 1.0)), min_size=1, max_size=20
+)
 
 
 def simulated(true: float, slope: float, count: int, seed: int) -> list[TrialOutcome]:
@@ -43,11 +47,14 @@ def test_the_unit_of_load_does_not_matter(seed: int, factor: float) -> None:
     assert scaled.precision == pytest.approx(result.precision, rel=0.05)
 
 
-@given(st.integers(0, 99), st.floats(600, 1600), st.floats(0.5, 2.0))
+@given(st.integers(0, 99), st.floats(600, 1600), st.floats(0.5, 2.0), TIMES, st.sampled_from([None, 0.2]))
 @settings(max_examples=20, deadline=None)
-def test_what_it_predicts_of_a_trial_sums_to_one(seed: int, load: float, factor: float) -> None:
-    belief = posterior(simulated(1000, 0.05, 8, seed))
-    outcomes = [TrialOutcome(load, True), TrialOutcome(load, False)]
+def test_what_it_predicts_of_a_trial_sums_to_one(
+    seed: int, load: float, factor: float, reference_ms: float | None, stolen: float | None
+) -> None:
+    trials = [trial._replace(reference_ms=60.0 + which) for which, trial in enumerate(simulated(1000, 0.05, 8, seed))]
+    belief = posterior(trials)
+    outcomes = [TrialOutcome(load, held, reference_ms, stolen) for held in (True, False)]
     assert sum(math.exp(belief.log_evidence([trial], factor)) for trial in outcomes) == pytest.approx(1)
 
 

@@ -144,7 +144,7 @@ def test_trials_of_an_unusual_time_are_a_column_of_the_table(disturbed: Path):
     (row,) = summary.breaking_points([treatment])
     assert row.episodes == "16-27: 0.67"
     assert treatment.searched is not None
-    apart = [trial.order for trial in treatment.trials if treatment.searched.in_episode(trial)]
+    apart = [trial.order for trial in treatment.trials if treatment.searched.unusual(trial)]
     assert apart == list(range(16, 28))
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from loadstone.analysis.confirmation import rounds
-from loadstone.analysis.posterior import TrialOutcome
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.search import FINE_MOST, ROUNDS, Search, SearchResult, next_probe
 from loadstone.model.records.trial_row import TrialVerdict
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 def verdicts(search: Search, history: list[Outcome]) -> list[str | None]:
     """What each confirmation of a search came to."""
-    valid = [(o.phase, TrialOutcome(o.load, o.verdict == "held")) for o in history if o.verdict != "invalid"]
+    valid = [(o.phase, o.evidence) for o in history if o.verdict != "invalid"]
     return [each.judge(search.precision).verdict for each in rounds(valid)]
 
 

@@ -62,7 +62,7 @@ def test_trials_of_an_unusual_time_are_pale(tmp_path: Path):
         }
     (treatment,) = content.treatments
     assert treatment.searched is not None
-    unusual = [row for row in treatment.trials if treatment.searched.in_episode(row)]
+    unusual = [row for row in treatment.trials if treatment.searched.unusual(row)]
     assert pale and pale <= {row.rate for row in unusual}  # a trial far from the curve is not drawn
 
 

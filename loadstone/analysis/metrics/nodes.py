@@ -49,6 +49,7 @@ class NodeUse(TableRow):
     disk_written_bytes_per_s: float | None = None
     clock_offset_ms: float | None = None
     frequency_ghz: float | None = None
+    reference_ms: float | None = None
     readings: int | None = None
     skipped: int | None = None
 
@@ -139,6 +140,7 @@ def _machine(observed: Observed, measured: WindowValues, name: str, shared: list
         **moved,
         clock_offset_ms=None if clock is None else 1000 * clock,
         frequency_ghz=None if frequency is None else frequency / 1e9,
+        reference_ms=_reference_ms(measured, name),
         readings=readings,
         skipped=skipped,
     )
@@ -149,6 +151,12 @@ def _without(measured: WindowValues, name: str, *parts: str) -> float | None:
     whole, *less = (measured.get(name, "node", f"memory_{part}_bytes").mean for part in ("total", *parts))
     taken = total(less)
     return whole - taken if whole is not None and taken is not None else None
+
+
+def _reference_ms(measured: WindowValues, name: str) -> float | None:
+    """The mean processor time of the reference loop."""
+    seconds, loops = (measured.get(name, "node", f"reference_{what}_total").change for what in ("seconds", "loops"))
+    return 1000 * seconds / loops if seconds and loops else None
 
 
 def _is_cpu(subject: str) -> bool:

@@ -132,6 +132,14 @@ class TrialRow(Record):
     reference_after_ms: Annotated[
         float | None, Meaning("the same after the load; where it changes, the machine's speed did", "ms")
     ] = None
+    reference_during_ms: Annotated[
+        float | None,
+        Meaning(
+            "the same by its processor time, from samples of a fiftieth 20 times a second on the slowest node with"
+            " replicas, in the window or until the trial was stopped",
+            "ms",
+        ),
+    ] = None
     cpu_capacity: Annotated[
         float | None,
         _windowed("load at which the busiest service would use all of its CPU limit", "requests/s"),

@@ -95,7 +95,7 @@ def holding(content: Content) -> Figure | None:
             shown = sorted((row for row in full if row.verdict == verdict), key=lambda row: row.rate)
             places = list(zip(shown, _stacked([row.rate for row in shown], level, step), strict=True))
             for colour, unusual in ((style.INK, False), (style.PALE, True)):
-                drawn = [place for row, place in places if treatment.searched.in_episode(row) == unusual]
+                drawn = [place for row, place in places if treatment.searched.unusual(row) == unusual]
                 style.scatter(axes, drawn, verdict, colour)
         style.plain_scale(axes, "x", load, log=False)
         axes.locator_params(axis="x", nbins=6 if len(found) == 1 else 3)

@@ -11,13 +11,18 @@ from loadstone.report.figures import style
 
 
 def course(content: Content) -> Figure | None:
-    """The time of the reference loop before and after each trial, with its running median."""
+    """The time of the reference loop before, after and during each trial, with its running median."""
     rows = content.rows(SpeedReading)
     if not rows:
         return None
     figure, (axes,) = style.panels([""], 1, 2.4)
     order = [row.order for row in rows]
-    looks = {"before_ms": ("before the load", "o", style.COLOURS[0]), "after_ms": ("after it", "x", style.COLOURS[1])}
+    looks = {
+        "before_ms": ("before the load", "o", style.COLOURS[0]),
+        "after_ms": ("after it", "x", style.COLOURS[1]),
+        "during_ms": ("during it", "s", style.COLOURS[2]),
+    }
+    looks = {name: look for name, look in looks.items() if any(getattr(row, name) is not None for row in rows)}
     for name, (_, marker, colour) in looks.items():
         timed = [row for row in rows if getattr(row, name) is not None]
         y = [getattr(row, name) for row in timed]

@@ -39,7 +39,7 @@ func TestLiveReadings(t *testing.T) {
 		"cpu:0/C6 cstate_seconds_total":       470221.05411,
 		"node load1":                          1.52,
 	})
-	if want := 28 + 2*9 + 2*4*2 + 2*5 + 2*6 + 6 + 1; len(got) != want {
+	if want := 28 + 2*9 + 2*4*2 + 2*5 + 2*6 + 6 + 1 + 2; len(got) != want {
 		t.Errorf("%d values, want %d", len(got), want)
 	}
 }

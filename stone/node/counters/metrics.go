@@ -10,6 +10,8 @@ var Metrics = map[string]string{
 	"cpu_irq_seconds_total":     "Time in interrupts (/proc/stat).",
 	"cpu_softirq_seconds_total": "Time in deferred work of interrupts (/proc/stat).",
 	"cpu_steal_seconds_total":   "Time that the hypervisor gave to others (/proc/stat).",
+	"reference_seconds_total":   "Processor time of a computation that is always the same (stone's own, in samples).",
+	"reference_loops_total":     "How often it was done; a sample is a part of it.",
 	"frequency_hertz":           "What the processor runs at (cpufreq's scaling_cur_freq).",
 	"cstate_seconds_total":      "Time in this idle state (cpuidle's time).",
 	"cstate_transitions_total":  "How often this idle state was entered (cpuidle's usage).",

@@ -87,5 +87,6 @@ func (h *Host) open(ctx context.Context, wanted Wanted) (set, error) {
 	all := h.openNode()
 	all.join(replicas)
 	all.join(h.openNetworks(wanted.Networks))
+	all.add("reference", openSpeed(wanted.Cores))
 	return all, nil
 }

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.comparison import capacities
 from loadstone.analysis.posterior import Posterior, posterior
+from loadstone.analysis.trial_outcome import TrialOutcome
 
 
 def searched(point: float, trials: int = 12) -> Posterior:
     loads = [point * (0.9 + 0.2 * place / (trials - 1)) for place in range(trials)]
-    return posterior([(load, load < point) for load in loads])
+    return posterior([TrialOutcome(load, load < point) for load in loads])
 
 
 @settings(max_examples=15, deadline=None)
