@@ -2,7 +2,9 @@
 
 Simulated searches of servers of known capacity (``bench/queueing.py``): eight workers whose speed differs between
 equal trials by 2, 5, 10 and 20 %; two servers that break otherwise, gently and by a CPU quota; spreads of shapes that
-the search does not assume; and a machine that is slow for a dozen trials in a row, whose truth is that of the others.
+the search does not assume; a machine that is slow for a dozen trials in a row, whose truth is that of the others; and
+machines whose speed is timed during each trial, where it decides (the truth is that at the usual speed), and where it
+has nothing to do with what the server sustains.
 Every trial costs its duration, or less after an early abort, and 10 s of overhead. Truth is the load at which half
 (capacity: 95 %) of independent 30 s trials of the same server hold, from 6000 trials that no search sees. Searches
 have the hints of ``bench/searching.py``: biased, missing in a tenth, wild in a twentieth. The confirmation is judged
@@ -44,6 +46,8 @@ OTHER_SERVERS = [(name, spread) for name in ("gentle", "quota") for spread in (0
 SHAPES: tuple[queueing.Shape, ...] = ("heavy", "skewed", "stalling", "lucky", "drifting")
 SLOWED = ((0.05, 0.75), (0.05, 0.6), (0.10, 0.75))
 """Spread, and the speed of the machine in its bad minute."""
+TIMED_SPEEDS: tuple[tuple[float, searching.Timed], ...] = ((0.10, "as fast"), (0.20, "as fast"), (0.10, "apart"))
+"""Spread, and how a computation that is timed depends on the speed of the server."""
 QUEUE = queueing.SERVERS["queue"]
 SEED = 2026
 """What was tuned was tuned with others."""
@@ -196,6 +200,15 @@ def slowed(spread: float, slow: float) -> list[Row]:
     return [*rows, confirmed(searches, at)]
 
 
+def timed(spread: float, how: searching.Timed) -> list[Row]:
+    """Coverage, time and verdicts where the machine's speed is timed during each trial."""
+    rng = np.random.default_rng([SEED, int(spread * 1000), len(how), 2])
+    at = f"spread {spread:.0%}, timed, {how}"
+    left = searching.TIMING if how == "as fast" else spread
+    searches, rows = covering(World(QUEUE, spread, timed=how), at, rng, aims=True, left=left)
+    return [*rows, confirmed(searches, at)]
+
+
 def confirmed(searches: Sequence[searching.SimulatedSearch], at: str) -> Row:
     """Searches whose last estimate fresh trials confirmed."""
     count = sum(isinstance(search.result, SearchResult) and search.result.confirmed for search in searches)
@@ -203,10 +216,19 @@ def confirmed(searches: Sequence[searching.SimulatedSearch], at: str) -> Row:
 
 
 def covering(
-    world: World, at: str, rng: np.random.Generator, aims: bool, precision: float = Search.precision
+    world: World,
+    at: str,
+    rng: np.random.Generator,
+    aims: bool,
+    precision: float = Search.precision,
+    left: float | None = None,
 ) -> tuple[list[searching.SimulatedSearch], list[Row]]:
-    """Searches of a world, with how many of their intervals hold the truth, and their minutes."""
-    half, most = queueing.truth(world.server, world.spread, world.shape, FINE_S, 6000, rng)
+    """Searches of a world, with how many of their intervals hold the truth, and their minutes.
+
+    ``left``: the spread of the truth, where that is not all of the world's.
+    """
+    spread = world.spread if left is None else left
+    half, most = queueing.truth(world.server, spread, world.shape, FINE_S, 6000, rng)
     searches = searching.begin(OTHERS, rng, precision=precision)
     searching.finish(searches, world, rng)
     points, capacities = tallies(searches)
@@ -308,6 +330,7 @@ def main() -> None:
             *(pool.submit(shaped, search) for search in SHAPES),
             *(pool.submit(rough, *search) for search in ROUGH),
             *(pool.submit(slowed, *search) for search in SLOWED),
+            *(pool.submit(timed, *search) for search in TIMED_SPEEDS),
         ]
         rows = [row for job in jobs for row in job.result()]
     report("search", rows, NOTES)

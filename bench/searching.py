@@ -27,6 +27,7 @@ SLOW_TRIALS, SLOW_FROM = 12, 40
 """A bad minute or two of a machine, as beside another guest of its host."""
 
 Floats = NDArray[np.float64]
+Timed = Literal["not", "as fast", "apart"]
 
 
 @dataclass
@@ -78,9 +79,9 @@ class World:
     shape: queueing.Shape = "normal"
     slow: float = 1.0
     """The speed of the machine in ``SLOW_TRIALS`` in a row, which begin anywhere in the first ``SLOW_FROM``."""
-    timed: Literal["not", "as fast", "apart"] = "not"
-    """How a computation that is timed during each trial depends on the server's speed, if it is; ``apart``: it strays
-    as far, and has nothing to do with it."""
+    timed: Timed = "not"
+    """How a computation that is timed during each trial depends on the server's speed, if there is one; ``apart``: it
+    strays as far, and has nothing to do with it."""
 
     def reference_ms(self, speed: float, rng: np.random.Generator) -> float | None:
         """The time of the computation in a trial in which the server has this speed."""

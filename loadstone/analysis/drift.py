@@ -1,13 +1,14 @@
 """Did the machine stay the same? A computation that is always the same is timed beside every trial.
 
-A trial's reading is the shorter of its two times, before and after the load: what an overloaded application still has
-to work off holds up the later one. A drift is what the running median of three trials makes of it, so that a single
-slow trial is none.
+A trial's reading is the time during its load, a mean of many samples on the nodes, relative to the median of its
+treatment, whose environment may slow the same machine down. Where not every trial has one it is the shorter of the two
+times before and after the load: what an overloaded application still has to work off holds up the later one. A drift is
+what the running median of three trials makes of it, so that a single slow trial is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -31,8 +32,8 @@ class Drift:
 
 
 class SpeedReading(TableRow, name="reference"):
-    """How long the same computation took before, after and during a trial's load, and the running median of three
-    trials, which the times during it have no part in: those are of the nodes, and so of their environments."""
+    """How long the same computation took before, after and during a trial's load, and the running median of the
+    readings of three trials."""
 
     trial_id: str
     treatment: str
@@ -45,8 +46,8 @@ class SpeedReading(TableRow, name="reference"):
 
 def course(trials: Iterable[TrialRow]) -> list[SpeedReading]:
     """The trials that have readings, in the order they were run."""
-    found = [(row, times) for row in trials if (times := _times(row))]
-    shortest = [min(times) for _, times in found]
+    found = _readings([row for row in trials if row.reference_during_ms is not None or _beside(row)])
+    times = [time for _, time in found]
     return [
         SpeedReading(
             trial_id=row.trial_id,
@@ -55,13 +56,27 @@ def course(trials: Iterable[TrialRow]) -> list[SpeedReading]:
             before_ms=row.reference_before_ms,
             after_ms=row.reference_after_ms,
             during_ms=row.reference_during_ms,
-            smoothed_ms=median(shortest[max(place - 1, 0) : place + 2]),
+            smoothed_ms=median(times[max(place - 1, 0) : place + 2]),
         )
         for place, (row, _) in enumerate(found)
     ]
 
 
-def _times(row: TrialRow) -> list[float]:
+def _readings(rows: Sequence[TrialRow]) -> list[tuple[TrialRow, float]]:
+    """Trials that were timed, with their readings, comparable with each other."""
+    during = [(row, row.reference_during_ms) for row in rows]
+    known = [(row, time) for row, time in during if time is not None]
+    if len(known) < len(rows):
+        return [(row, min(times)) for row in rows if (times := _beside(row))]
+    usual = median(time for _, time in known) if known else 0.0
+    own = {
+        treatment: median(time for row, time in known if row.treatment_id == treatment)
+        for treatment in {row.treatment_id for row in rows}
+    }
+    return [(row, usual * time / own[row.treatment_id]) for row, time in known]
+
+
+def _beside(row: TrialRow) -> list[float]:
     return [time for time in (row.reference_before_ms, row.reference_after_ms) if time is not None]
 
 
@@ -77,5 +92,5 @@ def drift(trials: Iterable[TrialRow]) -> Drift | None:
 
 def slower(trials: Iterable[TrialRow], base: Iterable[TrialRow]) -> float | None:
     """How much longer the loop took in the mean beside ``trials`` than beside ``base``, 0.33: 33 %; None: not timed."""
-    times, base_times = ([min(found) for row in rows if (found := _times(row))] for rows in (trials, base))
+    times, base_times = ([min(found) for row in rows if (found := _beside(row))] for rows in (trials, base))
     return fmean(times) / fmean(base_times) - 1 if times and base_times else None

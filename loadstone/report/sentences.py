@@ -219,8 +219,8 @@ def _drifted(content: Content) -> Iterator[str]:
     promised = ""
     if requested is not None and found.size > requested:
         promised = (
-            f"; this exceeds the requested precision of {format.percent(requested)}: intervals do not cover it, and"
-            " another run may differ by more"
+            f"; this exceeds the requested precision of {format.percent(requested)}: another run may differ by more"
+            " than the intervals"
         )
     yield (
         f"the machine's speed drifted by {format.percent(found.size)} during the run: the same "
