@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	sampleEvery   = 40 * time.Millisecond
-	sampleAnswers = 12 // timed in a sample: 100 us, so that a watch takes about 0.3 % of a core for it
+	sampleEvery   = 50 * time.Millisecond
+	sampleAnswers = 10 // timed in a sample: 80 us, so that a watch takes about 0.2 % of a core for it
 	warmAnswers   = 2  // encoded before, for caches that other programs have filled meanwhile
 
 	// mostSlower bounds a sample by the fastest so far: kernels that do not account for steal take the milliseconds of
@@ -20,7 +20,7 @@ const (
 	mostSlower = 4
 )
 
-// Sampler times a little of the work, 25 times a second, while other programs are at work. What counts is the time on
+// Sampler times a little of the work, 20 times a second, while other programs are at work. What counts is the time on
 // a processor: waiting for one does not make a machine slower.
 type Sampler struct {
 	nanoseconds, samples atomic.Int64
