@@ -141,8 +141,8 @@ def _machine_doubts(influences: Sequence[Influence]) -> Iterable[str]:
     if not 1 / FAR < min(speeds, default=1.0) <= max(speeds, default=1.0) < FAR:
         low, high = (f"{abs(end - 1):.0%} {'less' if end < 1 else 'more'}" for end in (min(speeds), max(speeds)))
         yield (
-            f"the machine was not as fast in each trial: for that alone the system sustained from {low} to {high} than "
-            "usual; capacity and breaking point are at its usual speed"
+            "the machine's speed differed from trial to trial: for that alone the system sustained from "
+            f"{low} to {high} than usual; capacity and breaking point are at its usual speed"
         )
     if spoilt := sum(each.spoilt for each in influences):
         yield (

@@ -27,7 +27,7 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import mstats, trim_mean
+from numpy.typing import NDArray
 
 EXPONENTS = np.array([0.0, 0.5, 1.0])
 """Equally likely beforehand."""
@@ -87,5 +87,15 @@ def usual_machine(trials: Sequence[TrialOutcome]) -> UsualMachine:
     stolen = median(trial.stolen or 0.0 for trial in trials)
     if not len(times):
         return UsualMachine(None, 0.0, stolen)
-    error = float(mstats.trimmed_stde(times, (TRIMMED, TRIMMED))) if len(times) > 1 else 0.0
-    return UsualMachine(float(np.exp(trim_mean(times, TRIMMED))), error, stolen)
+    middle, error = _trimmed_mean(times)
+    return UsualMachine(float(np.exp(middle)), error, stolen)
+
+
+def _trimmed_mean(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The mean of the values in the middle, and its standard error; 0 of a single value."""
+    ordered, out = np.sort(values), int(TRIMMED * len(values))
+    inner = ordered[out : len(values) - out]
+    if len(values) < 2:
+        return float(inner[0]), 0.0
+    winsorized = np.clip(ordered, inner[0], inner[-1])
+    return float(inner.mean()), float(winsorized.std(ddof=1) / ((1 - 2 * TRIMMED) * np.sqrt(len(values))))

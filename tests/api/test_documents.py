@@ -56,5 +56,5 @@ def test_the_guide_runs_as_it_stands(
     for example in examples:
         exec(compile(example, "analyse-in-python.md", "exec"), names)
     text = capsys.readouterr().out
-    assert "14 trials" in text and "hotel-reservation 335 247 379 372" in text
+    assert "43 trials" in text and "hotel-reservation 335 244 378 416" in text
     assert re.search(r"scaling=vertical p50: 0\.\d\dx \[.*\] faster", text)

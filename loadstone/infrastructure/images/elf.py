@@ -40,7 +40,7 @@ def inspect(file: Path) -> Elf | None:
             content.seek(offset)
             table = content.read(size * count)
             kinds = {struct.unpack_from(f"{order}I", table, size * index)[0] for index in range(count)}
-        except (struct.error, OverflowError, OSError, IndexError):
+        except (struct.error, OverflowError, ValueError, OSError, IndexError):
             return None
     return Elf(_MACHINES.get(machine, f"machine-{machine}"), _INTERPRETER in kinds, _DYNAMIC in kinds)
 
