@@ -76,6 +76,8 @@ class Synthetic:
     """How much slower the machine becomes by the twentieth trial, relative, as the reference loop shows it."""
     slow: tuple[int, int, float] | None = None
     """The first and the last of trials in a row, by their order, in which capacity is a factor of what it is else."""
+    seen: bool = False
+    """Whether the reference loop is timed during the trials, and is slow in those."""
     stop_after: int | None = None
     """Trials after which the run was interrupted."""
     stop_before: tuple[str, Phase] | None = None
@@ -162,7 +164,9 @@ class Synthetic:
                 history: list[Outcome] = []
                 while isinstance(probe := next_probe(settings, history), NextTrial):
                     yield _Step(level, probe.load, probe.phase, probe.duration_s, repetition, len(history) + 1)
-                    history.append(Outcome(probe.load, probe.phase, rows[-1]["verdict"]))
+                    row = rows[-1]
+                    outcome = Outcome(probe.load, probe.phase, row["verdict"], reference_ms=row["reference_during_ms"])
+                    history.append(outcome)
 
     def _trial(self, folder: Path, treatment: Treatment, step: _Step, order: int) -> dict[str, Any]:
         trial = Trial(
@@ -178,14 +182,16 @@ class Synthetic:
         )
         random = np.random.default_rng(trial.seed)
         strayed = self.capacities[step.level] * float(np.exp(random.normal(0, self.spread)))
-        if self.slow is not None and self.slow[0] <= order <= self.slow[1]:
-            strayed *= self.slow[2]
+        speed = self.slow[2] if self.slow is not None and self.slow[0] <= order <= self.slow[1] else 1.0
+        strayed *= speed
         started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(seconds=20 * order)
         summary = self._summary(random, strayed, step, started)
         verdict, reasons = self._verdict(summary, order)
         row = TrialRow.model_validate(_row(trial, summary, verdict, reasons, started) | {"order": order}).columns()
         slower = 1 + self.drift * min(order, 20) / 20
         row |= {"reference_before_ms": 4.0 * slower, "reference_after_ms": 4.04 * slower}
+        if self.seen:
+            row["reference_during_ms"] = 4.0 / speed * float(np.exp(random.normal(0, 0.02)))
         place = folder / "trials" / trial.id
         place.mkdir()
         _write(place / "summary.json", summary)

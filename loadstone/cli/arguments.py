@@ -18,13 +18,12 @@ _NUMBERS = {
 
 
 def refuse_empty(parameters: Sequence[Any], given: dict[str, Any]) -> None:
-    """Raise InputError for a path or a required argument that is ``""``: as a path it would be the current folder."""
+    """Raise InputError for a path or an argument that is ``""``: it would be the current folder, or as if left out."""
     for parameter in parameters:
         path = isinstance(parameter, TyperOption) and parameter.type_descriptor.annotation is Path
-        needed = isinstance(parameter, TyperArgument) and parameter.required
-        if given.get(parameter.name) == "" and (path or needed):
-            remedy = f"give {parameter.metavar}, or leave the option out" if path else f"give {_called(parameter)}"
-            raise InputError(f"{_called(parameter)} '': is empty; {remedy}")
+        if given.get(parameter.name) == "" and (path or isinstance(parameter, TyperArgument)):
+            optional = f", or leave {'the option' if path else 'it'} out" if not parameter.required else ""
+            raise InputError(f"{_called(parameter)} '': is empty; give {parameter.metavar}{optional}")
 
 
 def explained(error: typer.BadParameter) -> InputError | None:

@@ -23,6 +23,8 @@ URL = "http://127.0.0.1:8080/"
         (["load", URL, "--rate", "5", "--out="], "--out '': is empty; give DIR, or leave the option out"),
         (["run", "study.yaml", "--results", ""], "--results '': is empty; give DIR, or leave the option out"),
         (["validate", ""], "FILE '': is empty; give FILE"),
+        (["run", ""], "STUDY '': is empty; give STUDY, or leave it out"),
+        (["report", ""], "RUN '': is empty; give RUN, or leave it out"),
         (["plan", ""], "STUDY '': is empty; give STUDY"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

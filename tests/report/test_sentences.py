@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,21 @@ def test_an_estimate_of_the_usual_state_says_when_the_state_was_another(tmp_path
     text = sentences.answer(gather(Synthetic(slow=(14, 25, 0.65)).write(tmp_path)))
     apart = "; of its usual state: in trials 15 to 25 the system sustained about 33 % less than usual)"
     assert f"from 33 trials{apart}. Fresh trials confirm" in text
+
+
+def test_where_the_machine_was_seen_to_change_the_estimate_is_of_the_usual_one(tmp_path: Path) -> None:
+    """What the reference loop explains is no episode, and the search need not go on for it."""
+    content = gather(Synthetic(slow=(8, 13, 0.65), seen=True).write(tmp_path))
+    text = sentences.answer(content)
+    assert "95 % of trials hold P99 ≤ 200 ms there while the machine is as it usually was." in text
+    assert "of its usual state" not in text
+    (warning,) = [each for each in sentences.warnings(content) if each.startswith("the machine's speed differed")]
+    assert re.search(
+        r"the system sustained from [23]\d% less to \d% more than usual; capacity and breaking point", warning
+    )
+    (treatment,) = content.treatments
+    assert treatment.searched is not None and treatment.searched.result is not None
+    assert [row.order for row in treatment.trials if treatment.searched.unusual(row)] == list(range(8, 14))
+    assert treatment.searched.result.follows is not None
+    assert treatment.searched.result.follows > 0.5
+    assert treatment.searched.result.breaking_point.value == pytest.approx(1300, rel=0.06)
