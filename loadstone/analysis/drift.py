@@ -46,7 +46,7 @@ class SpeedReading(TableRow, name="reference"):
 
 def course(trials: Iterable[TrialRow]) -> list[SpeedReading]:
     """The trials that have readings, in the order they were run."""
-    found = _readings([row for row in trials if row.reference_during_ms is not None or _beside(row)])
+    found = _readings(list(trials))
     times = [time for _, time in found]
     return [
         SpeedReading(
@@ -64,16 +64,22 @@ def course(trials: Iterable[TrialRow]) -> list[SpeedReading]:
 
 def _readings(rows: Sequence[TrialRow]) -> list[tuple[TrialRow, float]]:
     """Trials that were timed, with their readings, comparable with each other."""
-    during = [(row, row.reference_during_ms) for row in rows]
-    known = [(row, time) for row, time in during if time is not None]
-    if len(known) < len(rows):
+    known = _during(rows)
+    if known is None:
         return [(row, min(times)) for row in rows if (times := _beside(row))]
-    usual = median(time for _, time in known) if known else 0.0
+    usual = median(time for _, time in known)
     own = {
         treatment: median(time for row, time in known if row.treatment_id == treatment)
-        for treatment in {row.treatment_id for row in rows}
+        for treatment in {row.treatment_id for row, _ in known}
     }
     return [(row, usual * time / own[row.treatment_id]) for row, time in known]
+
+
+def _during(rows: Sequence[TrialRow]) -> list[tuple[TrialRow, float]] | None:
+    """The times during the trials; None where a valid trial has none, or all have none."""
+    known = [(row, row.reference_during_ms) for row in rows if row.valid or row.reference_during_ms is not None]
+    times = [(row, time) for row, time in known if time is not None]
+    return times if times and len(times) == len(known) else None
 
 
 def _beside(row: TrialRow) -> list[float]:
@@ -90,7 +96,11 @@ def drift(trials: Iterable[TrialRow]) -> Drift | None:
     return Drift(high / low - 1, low, high)
 
 
-def slower(trials: Iterable[TrialRow], base: Iterable[TrialRow]) -> float | None:
-    """How much longer the loop took in the mean beside ``trials`` than beside ``base``, 0.33: 33 %; None: not timed."""
-    times, base_times = ([min(found) for row in rows if (found := _beside(row))] for rows in (trials, base))
+def slower(trials: Sequence[TrialRow], base: Sequence[TrialRow]) -> float | None:
+    """How much longer the loop took in the mean in ``trials`` than in ``base``, 0.33: 33 %; None: not timed."""
+    during, base_during = _during(trials), _during(base)
+    if during is not None and base_during is not None:
+        times, base_times = ([time for _, time in known] for known in (during, base_during))
+    else:
+        times, base_times = ([min(found) for row in rows if (found := _beside(row))] for rows in (trials, base))
     return fmean(times) / fmean(base_times) - 1 if times and base_times else None

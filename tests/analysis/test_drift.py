@@ -52,6 +52,9 @@ def test_times_during_the_trials_are_preferred_each_relative_to_its_treatment() 
     rows[3] = rows[3].model_copy(update={"reference_during_ms": None})
     mixed = drift.drift(rows)
     assert mixed is not None and mixed.size == pytest.approx(1.25)
+    rows[3] = rows[3].model_copy(update={"verdict": "invalid"})
+    without = drift.drift(rows)
+    assert without is not None and without.size < 0.4  # not 1.25, of those beside the trials
 
 
 @pytest.mark.parametrize("readings", [[(4.0, 4.0)] * 4, [(None, None)] * 40])
@@ -73,6 +76,15 @@ def test_slower_is_a_ratio_of_means_of_the_shorter_readings(
     readings: list[Pair], base: list[Pair], more: float | None
 ) -> None:
     assert drift.slower(trials(readings), trials(base)) == pytest.approx(more)
+
+
+def test_slower_is_by_the_times_during_trials_where_all_have_them() -> None:
+    during = [
+        [row.model_copy(update={"reference_during_ms": time}) for row in trials([(4.0, 4.0)] * 2)]
+        for time in (3.0, 2.0)
+    ]
+    assert drift.slower(*during) == pytest.approx(0.5)
+    assert drift.slower(during[0], [*during[1], *trials([(4.0, 4.0)])]) == pytest.approx(0.0)
 
 
 def test_a_run_whose_machine_drifted_says_so_with_its_size(tmp_path: Path) -> None:
