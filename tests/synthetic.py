@@ -7,7 +7,6 @@ trials differ, as in reality. Searches are led by the real ``experiments.search`
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from loadstone.model.document import Document
 from loadstone.model.records.trial_row import TrialRow
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
-from tests.synthetic_files import audit, checks, disturbance, series, usage
+from tests.synthetic_files import audit, batches, checks, disturbance, series, usage
 
 OPERATIONS = {"hotels": (0.60, 1.2), "recommendations": (0.39, 0.6), "user": (0.005, 0.4), "reserve": (0.005, 3.0)}
 """Share of the requests, and work relative to the mean."""
@@ -272,7 +271,7 @@ class Synthetic:
             "spectrum": _spectrum(latency, service) if len(latency) else [],
             "operations": operations,
             "errors": [],
-            "batches": _batches(arrival, finished, window),
+            "batches": batches(arrival, finished, window),
             "series": series(arrival, latency, window),
             "generator": {
                 "cpu_s": share * window,
@@ -354,17 +353,6 @@ def _quantiles(values: np.ndarray) -> dict[str, Any]:
 def _counts(offered: int, timeouts: int) -> dict[str, int]:
     none = {"late": 0, "errors": 0, "unsent": 0, "in_flight": 0}
     return {"offered": offered, "sent": offered, "completed": offered - timeouts, "timeouts": timeouts, **none}
-
-
-def _batches(arrival: np.ndarray, finished: np.ndarray, window: float) -> list[dict[str, Any]]:
-    edges = np.linspace(0, window, 11)
-    batches = []
-    for start, end in itertools.pairwise(edges):
-        backlog = int((arrival < end).sum() - (finished < end).sum())
-        offered = int(((arrival >= start) & (arrival < end)).sum())
-        completed = int(((finished >= start) & (finished < end)).sum())
-        batches.append({"start_s": float(start), "offered": offered, "completed": completed, "backlog": backlog})
-    return batches
 
 
 def _row(trial: Trial, summary: dict[str, Any], verdict: str, reasons: list[str], started: datetime) -> dict[str, Any]:

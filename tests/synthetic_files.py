@@ -1,7 +1,8 @@
-"""The audit, checks and usage of a synthetic trial."""
+"""The audit, checks, usage and batches of a synthetic trial."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -95,3 +96,14 @@ def series(due: np.ndarray, latency_ms: np.ndarray, window_s: float, steps: int 
     count, total = np.bincount(step, minlength=steps), np.bincount(step, latency_ms, minlength=steps)
     means = [float(t / c) if c else None for c, t in zip(count, total, strict=True)]
     return {"step_s": window_s / steps, "mean_ms": means}
+
+
+def batches(arrival: np.ndarray, finished: np.ndarray, window: float) -> list[dict[str, Any]]:
+    edges = np.linspace(0, window, 11)
+    batches = []
+    for start, end in itertools.pairwise(edges):
+        backlog = int((arrival < end).sum() - (finished < end).sum())
+        offered = int(((arrival >= start) & (arrival < end)).sum())
+        completed = int(((finished >= start) & (finished < end)).sum())
+        batches.append({"start_s": float(start), "offered": offered, "completed": completed, "backlog": backlog})
+    return batches

@@ -77,7 +77,7 @@ def test_a_built_in_application_runs_as_processes(say: RunCommand, tmp_path: Pat
         (("hotel-reservation", "--p99", "5"), "error: --p99: '5' has no unit"),
         (("hotel-reservation", "--workload", "mixd"), "error: --workload: hotel-reservation has no workload 'mixd'"),
         (("hotel-reservation", "--orchestrator", "k8s"), "did you mean 'kubernetes'?"),
-        (("",), "no application ''"),
+        (("",), "'': is empty; give"),
         (("hotel-reservation", "--p99", ""), "error: --p99: '' is not a duration"),
         (("hotel-reservation", "--workload", ""), "error: --workload: hotel-reservation has no workload ''"),
         (("hotel-reservation", "--orchestrator", ""), "no '' in orchestrators"),
