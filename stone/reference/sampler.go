@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	sampleEvery   = 50 * time.Millisecond
-	sampleAnswers = 10 // timed in a sample: 80 us, so that a watch takes about 0.2 % of a core for it
-	warmAnswers   = 2  // encoded before, for caches that other programs have filled meanwhile
+	sampleEvery   = 100 * time.Millisecond
+	sampleAnswers = 6 // timed in a sample: 50 us, so that a watch takes about 0.2 % of a core for it, most to wake up
+	warmAnswers   = 1 // encoded before, for caches that other programs have filled meanwhile
 
 	// mostSlower bounds a sample by the fastest so far: kernels that do not account for steal take the milliseconds of
 	// a hypervisor, which hit few of them, for time on a processor.
 	mostSlower = 4
 )
 
-// Sampler times a little of the work, 20 times a second, while other programs are at work. What counts is the time on
+// Sampler times a little of the work, 10 times a second, while other programs are at work. What counts is the time on
 // a processor: waiting for one does not make a machine slower.
 type Sampler struct {
 	nanoseconds, samples atomic.Int64
@@ -53,21 +53,16 @@ func (s *Sampler) run(ctx context.Context, place func()) {
 	runtime.LockOSThread() // and not unlocked: a thread that was placed ends with its goroutine
 	place()
 	work, fastest := newWork(), int64(math.MaxInt64/mostSlower)
-	ticks := time.NewTicker(sampleEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-			work.do(warmAnswers)
-			began := processorTime()
-			work.do(sampleAnswers)
-			spent := processorTime() - began
-			fastest = min(fastest, spent)
-			s.nanoseconds.Add(min(spent, mostSlower*fastest))
-			s.samples.Add(1)
-		}
+	pause := unix.NsecToTimespec(int64(sampleEvery))
+	for ctx.Err() == nil {
+		_ = unix.Nanosleep(&pause, nil) // a timer of Go's would wake two more threads; one that is cut short does no harm
+		work.do(warmAnswers)
+		began := processorTime()
+		work.do(sampleAnswers)
+		spent := processorTime() - began
+		fastest = min(fastest, spent)
+		s.nanoseconds.Add(min(spent, mostSlower*fastest))
+		s.samples.Add(1)
 	}
 }
 
