@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sampleEvery   = 100 * time.Millisecond
+	sampleEvery   = 150 * time.Millisecond
 	sampleAnswers = 6 // timed in a sample: 50 us, so that a watch takes about 0.2 % of a core for it, most to wake up
 	warmAnswers   = 1 // encoded before, for caches that other programs have filled meanwhile
 
@@ -20,7 +20,7 @@ const (
 	mostSlower = 4
 )
 
-// Sampler times a little of the work, 10 times a second, while other programs are at work. What counts is the time on
+// Sampler times a little of the work, 7 times a second, while other programs are at work. What counts is the time on
 // a processor: waiting for one does not make a machine slower.
 type Sampler struct {
 	nanoseconds, samples atomic.Int64

@@ -135,7 +135,7 @@ class TrialRow(Record):
     reference_during_ms: Annotated[
         float | None,
         Meaning(
-            "the same by its processor time, from samples 10 times a second on the slowest node with"
+            "the same by its processor time, from samples 7 times a second on the slowest node with"
             " replicas, in the window or until the trial was stopped",
             "ms",
         ),
